@@ -25,7 +25,8 @@ arXiv:2012.14913, and not attention's.
 
 from ffn_core.activations import ACTIVATIONS, Activation, activation
 from ffn_core.dense import FFN, Gradients, Trace
-from ffn_core.examples import EXAMPLES, Example, example, random_example
+from ffn_core.examples import EXAMPLES, Example, Printed, example, lesson_differences, random_example
+from ffn_core.explain import Explanation, Term, explain
 
 __all__ = [
     "ACTIVATIONS",
@@ -33,9 +34,14 @@ __all__ = [
     "FFN",
     "Activation",
     "Example",
+    "Explanation",
     "Gradients",
+    "Printed",
+    "Term",
     "Trace",
     "activation",
     "example",
+    "explain",
+    "lesson_differences",
     "random_example",
 ]

@@ -48,7 +48,7 @@ def as_numbers(name: str, value: ArrayLike) -> Array:
 
 def short(value: float) -> str:
     """`value` in at most four significant digits, as Python writes floats: 1.0, -0.3, 0.2865, 1e-05."""
-    return repr(float(f"{value:.4g}"))
+    return repr(float(f"{value:.4g}") + 0.0)  # + 0.0 makes -0.0 a plain 0.0
 
 
 def factor(value: float) -> str:
@@ -175,7 +175,7 @@ def _gelu_slope(x: Array) -> Array:
 
 
 def _gelu_tanh_steps(x: float) -> str:
-    u = (_LINEAR * x + _CUBIC * x**3) / 2
+    u = x * (_LINEAR + _CUBIC * x * x) / 2
     return f"0.5*{factor(x)}*(1 + tanh({short(u)}))"
 
 

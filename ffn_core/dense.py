@@ -12,13 +12,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ffn_core.activations import Array, activation, as_numbers, computing_dtype
+from ffn_core.activations import Array, as_numbers, computing_dtype
+from ffn_core.activations import activation as activation_called
 
 Layout = Literal["out_in", "in_out"]
 Position = int | tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, init=False)
 class FFN:
     """A feed-forward network's weights.
 
@@ -34,14 +35,17 @@ class FFN:
     b2: Array
     activation: str = "gelu_tanh"
 
-    def __post_init__(self) -> None:
-        """Check the shapes and keep read-only copies."""
-        weights = {name: as_numbers(name, getattr(self, name)) for name in ("w1", "b1", "w2", "b2")}
+    def __init__(
+        self, *, w1: ArrayLike, b1: ArrayLike, w2: ArrayLike, b2: ArrayLike, activation: str = "gelu_tanh"
+    ) -> None:
+        """Check the shapes and keep read-only copies. Lists do as well, which a generated __init__ denies."""
+        given = (("w1", w1), ("b1", b1), ("w2", w2), ("b2", b2))
+        weights = {name: as_numbers(name, value) for name, value in given}
         _check_shapes(weights, "out_in")
         dtype = np.result_type(*weights.values())
         for name, array in weights.items():
             object.__setattr__(self, name, _read_only(array.astype(dtype, copy=False)))
-        object.__setattr__(self, "activation", activation(self.activation).name)
+        object.__setattr__(self, "activation", activation_called(activation).name)
 
     @classmethod
     def random(
@@ -125,7 +129,7 @@ class FFN:
         with np.errstate(all="ignore"):  # weights may be infinite, and then so are the sums
             hidden = rows @ self.w1.T
             hidden += self.b1
-            activated = activation(self.activation)(hidden)
+            activated = activation_called(self.activation)(hidden)
             output = activated @ self.w2.T
             output += self.b2
         return Trace(ffn=self, x=x, hidden=hidden, activated=activated, output=output)
@@ -197,7 +201,7 @@ class Trace:
         d_output = d_output.astype(self.output.dtype, copy=False)
         with np.errstate(all="ignore"):
             d_activated = d_output @ ffn.w2
-            d_hidden = d_activated * activation(ffn.activation).derivative(self.hidden)
+            d_hidden = d_activated * activation_called(ffn.activation).derivative(self.hidden)
             d_x = d_hidden @ ffn.w1
             d_hidden_rows, d_output_rows = d_hidden.reshape(-1, ffn.d_ff), d_output.reshape(-1, ffn.d_model)
             return Gradients(

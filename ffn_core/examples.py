@@ -1,11 +1,13 @@
 """Networks and inputs to look at, and the numbers that the first lesson prints beside the right ones."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ffn_core.activations import Array, as_numbers
+from ffn_core.activations import Array, activation, as_numbers
 from ffn_core.dense import FFN
 
 _LESSON_1 = "lesson 1, Feed-Forward Network: Step-by-Step Numeric Example"
@@ -122,8 +124,8 @@ def _cat() -> Example:
         title="The cat sat, 8 to 16 to 8",
         description=(
             "Hand-made weights that can be read: each coordinate is a feature of a word, each neuron a rule. "
-            "Attention has gathered before: 'cat' is definite and a noun was wanted, because 'The' came before "
-            "it; 'sat' knows of the animal that sits. A real model's features are not so tidy."
+            "Attention has gathered before: 'cat' is definite and a noun was wanted, because 'The' came "
+            "before it; 'sat' knows of the animal that sits. A real model's features are not so tidy."
         ),
         source="made for Hourglass, after Geva et al. 2021, arXiv:2012.14913",
         ffn=FFN.from_arrays(
@@ -174,3 +176,108 @@ def example(name: str) -> Example:
         return EXAMPLES[name]
     except (KeyError, TypeError):
         raise ValueError(f"no example is called {name!r}; there are {', '.join(EXAMPLES)}") from None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Printed:
+    """Numbers that the first lesson prints at `where`, as it prints them, beside `right`, what they should
+    be.
+
+    `note` says in what way the printed ones go wrong, and is empty where none does.
+    """
+
+    where: str
+    printed: tuple[str, ...]
+    right: tuple[float, ...]
+    note: str
+
+    @property
+    def wrong(self) -> tuple[int, ...]:
+        """Which of the numbers differ from the right ones at the digits that the lesson prints."""
+        pairs = enumerate(zip(self.printed, self.right, strict=True))
+        return tuple(
+            i for i, (text, right) in pairs if float(text) != round(right, len(text.partition(".")[2]))
+        )
+
+
+@lru_cache(maxsize=1)
+def lesson_numbers() -> tuple[Printed, ...]:
+    """Every number that the first lesson works out, in its order; the right ones are computed here.
+
+    What it prints twice is listed once. Its GELU is the tanh form throughout: the exact one would round to
+    -0.046 at -2 and to 1.954 at 2.
+    """
+    lesson, counted = EXAMPLES["lesson"], EXAMPLES["random"].ffn
+    trace = lesson.ffn.forward(lesson.x)
+    hidden, activated, output = trace.hidden, trace.activated, trace.output
+    table = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
+    u = math.sqrt(2 / math.pi) * (0.43 + 0.044715 * 0.43**3)
+    n_linear_1, n_linear_2 = counted.w1.size + counted.b1.size, counted.w2.size + counted.b2.size
+    n_attention = 4 * (counted.d_model**2 + counted.d_model)
+
+    def row(where: str, printed: str, right: ArrayLike, note: str = "") -> Printed:
+        numbers = tuple(np.atleast_1d(right).astype(float).tolist())
+        return Printed(where=where, printed=tuple(printed.split()), right=numbers, note=note)
+
+    gelu, relu = activation("gelu_tanh"), activation("relu")
+    return (
+        row("table of GELU(x)", "-0.045 -0.159 -0.154 0.0 0.346 0.841 1.955", gelu(table)),
+        row("table of ReLU(x)", "0.0 0.0 0.0 0.0 0.5 1.0 2.0", relu(table)),
+        row("hidden[0]", "0.43 0.37 0.63 0.57 0.51 0.61 0.39 0.49", hidden[0]),
+        row(
+            "hidden[1]",
+            "0.17 0.21 0.23 0.19 0.20 0.22 0.29 0.23",
+            hidden[1],
+            "None is a row of W1 times x[1]. Two neurons really go negative, so GELU's dip is in use.",
+        ),
+        row("gelu(0.43): sqrt(2/pi)", "0.7979", math.sqrt(2 / math.pi)),
+        row(
+            "gelu(0.43): argument of tanh",
+            "0.3465",
+            u,
+            "A slip in the fourth digit, too small to change what follows.",
+        ),
+        row("gelu(0.43): tanh", "0.333", np.tanh(u)),
+        row("gelu(0.43)", "0.287", gelu(0.43)),
+        row(
+            "activated[0]",
+            "0.287 0.241 0.452 0.400 0.344 0.432 0.257 0.328",
+            activated[0],
+            "Only the first, which the lesson works out, is the GELU of its hidden value.",
+        ),
+        row(
+            "activated[1]",
+            "0.098 0.126 0.140 0.113 0.121 0.134 0.182 0.139",
+            activated[1],
+            "They follow the wrong hidden[1], and are not quite its GELU either. Two come out negative.",
+        ),
+        row(
+            "output[0]",
+            "0.498 0.492 0.489 0.501",
+            output[0],
+            "About a fifth too large: W2 times activated[0] gives less, with the printed values too.",
+        ),
+        row(
+            "output[1]",
+            "0.187 0.184 0.182 0.189",
+            output[1],
+            "They follow the wrong activated[1], and are too large even for that.",
+        ),
+        row(
+            "summary: after GELU",
+            "0.29 0.24 0.45 0.40 0.34 0.43 0.26 0.33",
+            activated[0],
+            "The activated[0] above, rounded; from the third on they are wrong in these digits as well.",
+        ),
+        row("summary: output", "0.50 0.49 0.49 0.50", output[0], "The output[0] above, rounded."),
+        row("parameters of linear 1", "66048", n_linear_1),
+        row("parameters of linear 2", "65664", n_linear_2),
+        row("parameters of the FFN", "131712", counted.n_parameters),
+        row("parameters of attention", "66048", n_attention),
+        row("FFN's parameters over attention's", "2", counted.n_parameters / n_attention),
+    )
+
+
+def lesson_differences() -> tuple[Printed, ...]:
+    """The rows of `lesson_numbers` in which a printed number is wrong."""
+    return tuple(row for row in lesson_numbers() if row.wrong)
