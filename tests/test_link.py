@@ -77,6 +77,11 @@ def test_the_format_is_what_the_documentation_says(scenario, query):
     assert_equal(opened(parse_qs(urlencode(query))), scenario)  # values as lists, through a real URL
 
 
+def test_a_deflated_link_made_once_opens_for_ever():
+    scenario = opened({"v": "1", "e": "dA0e_ASQW9YxMIdGhZwoJVj1zU0j4GEK8aQhWYQZmmUJsNgSpAQA"})
+    assert scenario.edits == tuple(Edit("w1", (j, 0), j / 4) for j in range(8))
+
+
 def test_links_are_short():
     rng = random.Random(0)
     shapes = {"w1": (8, 4), "b1": (8,), "w2": (4, 8), "b2": (4,)}
