@@ -1,0 +1,199 @@
+"""The board's arrays as plain data: which there are, how each is headed, and its numbers or its pooled blocks.
+
+The browser finds the entry that a cell shows as `start + row · row_unit + column · column_unit`, so that a
+vector, a matrix and a strip of a matrix are edited in the same way.
+"""
+
+import base64
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ffn_core.dense import FFN, Trace
+from ffn_core.pooling import pool
+
+Array = NDArray[Any]
+Spec = dict[str, Any]
+
+WEIGHTS = ("w1", "b1", "w2", "b2")
+EDITABLE = ("x", *WEIGHTS)
+
+POOL_FROM = 64
+"""A wider or longer array is pooled: beyond what people can resize to."""
+POOL_TO = (128, 128)
+STRIP, LONG_STRIP = 16, 64
+"""Cells in a line of a strip."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a reader sees above an array, what a screen reader says, and whose colour it has."""
+
+    heading: str
+    label: str
+    concept: str
+
+
+KINDS = {
+    "x": Kind("x", "input", "input"),
+    "w1": Kind("W1 · keys", "W1", "keys"),
+    "b1": Kind("b1", "b1", "keys"),
+    "hidden": Kind("hidden", "hidden", "hidden"),
+    "activated": Kind("activated", "activated", "activated"),
+    "activated_other": Kind("activated", "activated", "activated"),
+    "w2": Kind("W2 · values", "W2", "values"),
+    "b2": Kind("b2", "b2", "values"),
+    "output": Kind("output", "output", "output"),
+    "output_other": Kind("output", "output", "output"),
+    "residual": Kind("x + output", "x + output", "output"),
+}
+
+
+def arrays_of(trace: Trace, other: Trace | None = None) -> dict[str, Array]:
+    """Every array of the board by name, in the order of the computation.
+
+    `other` is the trace of the same weights under another nonlinearity, drawn beside.
+    """
+    ffn = trace.ffn
+    return (
+        {"x": trace.x, "w1": ffn.w1, "b1": ffn.b1, "hidden": trace.hidden, "activated": trace.activated}
+        | ({} if other is None else {"activated_other": other.activated})
+        | {"w2": ffn.w2, "b2": ffn.b2, "output": trace.output}
+        | ({} if other is None else {"output_other": other.output})
+        | {"residual": trace.residual}
+    )
+
+
+def round_span(arrays: Iterable[Array]) -> float:
+    """A range for a colour scale: the greatest magnitude, rounded up to 1, 2 or 5 times a power of ten."""
+    greatest = max((float(np.max(np.abs(array))) for array in arrays if array.size), default=0.0)
+    if not 0 < greatest < math.inf:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(greatest))
+    return next(step * power for step in (1, 2, 5, 10) if greatest <= step * power * (1 + 1e-12))
+
+
+def spans(arrays: Mapping[str, Array]) -> dict[str, float]:
+    """The ranges of the two colour scales: of the weights, and of the numbers that flow."""
+    return {
+        "weight": round_span(array for name, array in arrays.items() if name in WEIGHTS),
+        "signal": round_span(array for name, array in arrays.items() if name not in WEIGHTS),
+    }
+
+
+def _by(shape: Iterable[int]) -> str:
+    return " by ".join(str(size) for size in shape)
+
+
+def array_spec(
+    name: str, array: Array, *, position: int, scales: Mapping[str, float], changed: Array | None, live: bool
+) -> Spec:
+    """One array for the board: whole, or pooled where its cells could not be seen.
+
+    Args:
+        name: a key of KINDS.
+        array: a weight, or a stage [positions, d] of which `position` is drawn.
+        position: index into the sequence.
+        scales: of `spans`.
+        changed: which entries differ from the starting point, like `array`; None for not known.
+        live: whether it may be edited.
+    """
+    kind = KINDS[name]
+    before = [] if name in WEIGHTS else [position]
+    shown, marks = (
+        (array, changed)
+        if name in WEIGHTS
+        else (array[position], None if changed is None else changed[position])
+    )
+    matrix = shown[:, np.newaxis] if shown.ndim == 1 else shown
+    span = "weight" if name in WEIGHTS else "signal"
+    spec: Spec = {
+        "id": name,
+        "array": name,
+        "name": name,
+        "heading": kind.heading,
+        "label": kind.label,
+        "concept": kind.concept,
+        "shape_text": f"[{', '.join(str(size) for size in shown.shape)}]",
+        "describe": f"{kind.label}, {_by(shown.shape)} numbers"
+        + (f", position {position}" if before else ""),
+        "rows": matrix.shape[0],
+        "columns": matrix.shape[1],
+        "editable": live and name in EDITABLE,
+        "span": span,
+        "start": [*before, *(0 for _ in shown.shape)],
+        "row_unit": [*(0 for _ in before), 1, 0][: len(before) + shown.ndim],
+        "column_unit": [*(0 for _ in before), 0, 1][: len(before) + shown.ndim],
+    }
+    if max(matrix.shape) > POOL_FROM:
+        return spec | _pooled(matrix, scales[span], spec["describe"])
+    return spec | {
+        "values": matrix.ravel().tolist(),
+        "changed": [] if marks is None else np.flatnonzero(marks).tolist(),
+    }
+
+
+def _pooled(matrix: Array, span: float, describe: str) -> Spec:
+    """The part of a spec that a pooled array has in place of its numbers: a byte a block, 127 for the full span."""
+    pooled = pool(matrix, *POOL_TO)
+    rows, columns = pooled.values.shape
+    levels = np.clip(np.round(pooled.values / span * 127), -127, 127).astype(np.int8)
+    return {
+        "editable": False,
+        "values": [],
+        "describe": f"{describe}, drawn as {rows} by {columns} blocks; each shows its entry of greatest magnitude",
+        "pooled": {
+            "rows": rows,
+            "columns": columns,
+            "row_edges": pooled.row_edges.tolist(),
+            "column_edges": pooled.column_edges.tolist(),
+            "data": base64.b64encode(levels.tobytes()).decode(),
+        },
+    }
+
+
+def wants_zoom(ffn: FFN) -> bool:
+    """Whether the board's cells are too small for numbers, so that one neuron is shown large below it."""
+    return ffn.d_ff >= 20 or ffn.d_model >= 12
+
+
+def zoom_specs(trace: Trace, position: int, neuron: int, changed: Mapping[str, Array | None]) -> list[Spec]:
+    """One neuron, large and editable: x, its key under the x that it meets, its bias, its value."""
+    ffn, j, p = trace.ffn, neuron, position
+
+    def strip(name: str, index: tuple[Any, ...], start: list[int], unit: list[int], heading: str) -> Spec:
+        whole: Array = trace.x if name == "x" else getattr(ffn, name)
+        marks = changed.get(name)
+        values = np.atleast_1d(whole[index])
+        columns = min(len(values), STRIP if len(values) <= 2 * STRIP else LONG_STRIP)
+        return {
+            "id": f"zoom_{name}",
+            "array": name,
+            "name": name,
+            "heading": heading,
+            "label": heading,
+            "concept": KINDS[name].concept,
+            "shape_text": "",
+            "describe": f"{heading}, {len(values)} numbers",
+            "strip": True,
+            "rows": math.ceil(len(values) / columns),
+            "columns": columns,
+            "values": values.tolist(),
+            "changed": [] if marks is None else np.flatnonzero(marks[index]).tolist(),
+            "editable": True,
+            "span": "weight" if name in WEIGHTS else "signal",
+            "start": start,
+            "row_unit": [columns * step for step in unit],
+            "column_unit": unit,
+        }
+
+    return [
+        strip("x", (p,), [p, 0], [0, 1], f"x at position {p}"),
+        strip("w1", (j,), [j, 0], [0, 1], f"key {j}: row {j} of W1"),
+        strip("b1", (j,), [j], [1], f"b1[{j}]"),
+        strip("w2", (slice(None), j), [0, j], [1, 0], f"value {j}: column {j} of W2"),
+    ]

@@ -1,0 +1,197 @@
+"""What the board says about the number that is pointed at, and about each step of the walk.
+
+Every formula is `ffn_core.explain`'s; here are only the sentences around them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ffn_app.look import Look, array_of, settle
+from ffn_core.activations import activation
+from ffn_core.dense import Trace
+from ffn_core.explain import explain
+from ffn_core.matrix_text import full_number, short_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One formula, in the colour of a concept."""
+
+    concept: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """A title, formulas below it, and a remark in words."""
+
+    title: str
+    lines: tuple[Line, ...] = ()
+    remark: str = ""
+
+
+def panel(
+    trace: Trace, position: int, neuron: int | None, look: Look | None, other: Trace | None = None
+) -> Panel:
+    """What to say: about the number looked at, else the neuron followed, else how to begin."""
+    if look is not None and look.array.endswith("_other") and other is not None:
+        trace = other
+    found = settle(look, trace, position) if look is not None else None
+    if found is not None:
+        name, index = found
+        array = array_of(trace, name)
+        assert array is not None
+        title = f"{name}{''.join(f'[{i}]' for i in index)} = {full_number(float(array[index]))}"
+        return _about(trace, position, name, index, title)
+    if neuron is not None:
+        return _neuron(trace, position, neuron, f"Neuron {neuron}")
+    return Panel(
+        title="Point at any number to see where it comes from.",
+        remark="Click x or any weight to type another value, or drag it sideways: every number after it follows. "
+        "Click a number of hidden to follow that neuron through.",
+    )
+
+
+def _about(trace: Trace, position: int, name: str, index: tuple[int, ...], title: str) -> Panel:
+    if name in ("hidden", "activated"):
+        return _neuron(trace, index[0], index[1], f"Neuron {index[1]}: {title}")
+    if name in ("output", "residual"):
+        return Panel(
+            title=title, lines=_sums(trace, index[0], index[1]), remark=_sum_remark(trace, index[0], index[1])
+        )
+    if name == "b1":
+        return _neuron(
+            trace,
+            position,
+            index[0],
+            f"{title}, the bias of neuron {index[0]}: added to every match of its key",
+        )
+    if name == "b2":
+        return Panel(
+            title=f"{title}: added to coordinate {index[0]} of every output",
+            lines=_sums(trace, position, index[0]),
+        )
+    if name == "w1":
+        j, i = index
+        term = explain(trace, "hidden", position, j).terms[i]
+        met = (
+            f"{title}: key {j} meets x[{position}][{i}] = {short_number(term.factors[1])} "
+            f"and adds {short_number(term.product)} to hidden"
+        )
+        return _neuron(trace, position, j, met)
+    if name == "w2":
+        i, j = index
+        term = explain(trace, "output", position, i).terms[j]
+        writes = (
+            f"{title}: neuron {j} fires at {short_number(term.factors[1])} "
+            f"and writes {short_number(term.product)} to coordinate {i}"
+        )
+        return Panel(
+            title=writes, lines=(*_neuron(trace, position, j, "").lines[1:2], *_sums(trace, position, i)[:1])
+        )
+    i = index[1]
+    return Panel(
+        title=f"{title}: coordinate {i} of the input at position {index[0]}",
+        lines=(Line(concept="output", text=explain(trace, "residual", index[0], i).text),),
+        remark=f"Every key reads it with its weight in column {i} of W1, and it is carried past the FFN to be added back.",
+    )
+
+
+def _neuron(trace: Trace, position: int, j: int, title: str) -> Panel:
+    hidden = explain(trace, "hidden", position, j)
+    fires = explain(trace, "activated", position, j)
+    value = trace.ffn.w2[:, j]
+    shown = ", ".join(short_number(float(v)) for v in value[:8]) + (", ..." if len(value) > 8 else "")
+    strength = short_number(fires.value)
+    return Panel(
+        title=title,
+        lines=(
+            Line(concept="hidden", text=hidden.text),
+            Line(concept="activated", text=fires.text),
+            Line(
+                concept="values",
+                text=f"adds {strength} · value {j} = {strength} · [{shown}] to output[{position}]",
+            ),
+        ),
+        remark=_neuron_remark(trace, hidden.value, fires.value),
+    )
+
+
+def _neuron_remark(trace: Trace, hidden: float, fires: float) -> str:
+    label = activation(trace.ffn.activation).label
+    if trace.ffn.activation == "identity":
+        return (
+            "No nonlinearity: what the key finds is passed on as it is, so two linear maps in a row are one."
+        )
+    if fires == 0:
+        return f"{label} passes nothing here: this neuron is silent and adds nothing to the output."
+    if hidden < 0 and fires < 0:
+        return f"A negative hidden value: {label} lets a little through, so its value is written backwards. ReLU would pass 0."
+    return f"The key matches x: {label} lets it fire, and its value is written in proportion."
+
+
+def _sums(trace: Trace, position: int, i: int) -> tuple[Line, ...]:
+    output, residual = explain(trace, "output", position, i), explain(trace, "residual", position, i)
+    return Line(concept="output", text=output.text), Line(concept="output", text=residual.text)
+
+
+def _sum_remark(trace: Trace, position: int, i: int) -> str:
+    terms = explain(trace, "output", position, i).terms
+    j = max(range(len(terms)), key=lambda k: abs(terms[k].product))
+    return f"Neuron {j} contributes most to this coordinate: {short_number(terms[j].product)}."
+
+
+# ---------------------------------------------------------------- the walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step of the walk through the FFN: its name and one sentence with the numbers at hand."""
+
+    name: str
+    sentence: str
+
+
+def steps(trace: Trace, position: int) -> tuple[Step, ...]:
+    """Expand, activate, contract, add back, told for one position."""
+    ffn = trace.ffn
+    hidden, fired = trace.hidden[position], trace.activated[position]
+    label = activation(ffn.activation).label
+    n_positive = int(np.sum(hidden > 0))
+    negative = hidden < 0
+    if ffn.activation == "identity":
+        told = f"No nonlinearity is chosen, so all {ffn.d_ff} scores pass unchanged and the whole FFN is one linear map."
+    else:
+        silent = int(np.sum(fired == 0))
+        through = float(np.min(fired[negative])) if negative.any() else 0.0
+        kept = (
+            f"the lowest comes out as {short_number(through)}"
+            if through < 0
+            else f"{silent} neurons pass exactly 0"
+        )
+        told = (
+            f"{label} decides, neuron by neuron, how hard each one fires: {n_positive} of {ffn.d_ff} scores are positive"
+            + (f"; {int(negative.sum())} are negative, and {kept}." if negative.any() else ".")
+        )
+    output = trace.output[position]
+    i = int(np.argmax(np.abs(output)))
+    push = short_number(float(output[i]))
+    return (
+        Step(
+            name="Expand",
+            sentence=f"Each of the {ffn.d_ff} keys (the rows of W1) is multiplied with x and summed, plus its bias: "
+            f"{ffn.d_model} numbers become {ffn.d_ff} scores, one for each neuron.",
+        ),
+        Step(name="Activate", sentence=told),
+        Step(
+            name="Contract",
+            sentence=f"Every neuron adds its value (its column of W2) as strongly as it fires, and b2 is added: "
+            f"{ffn.d_ff} numbers become {ffn.d_model} again, the shape of x.",
+        ),
+        Step(
+            name="Add back",
+            sentence="The output is added to x, not put in its place: "
+            f"the FFN's strongest push here is {push} on coordinate {i}.",
+        ),
+    )

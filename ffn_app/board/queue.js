@@ -1,0 +1,114 @@
+// The ordered log of what a person did, on its way from this tab to Python.
+//
+// Every action is an event with a number. Events stay in the log, and in sessionStorage, until Python
+// says that it has applied them, so a slow server, a dropped connection, a page change or a reload
+// loses none; Python skips numbers it has seen, so none is applied twice. One message is under way at a
+// time: what is typed meanwhile goes with the next. Modules are loaded once a page, so the board and
+// the frame share this log, and their actions keep their order.
+
+const STORE = "hourglass-log";
+const RESEND_AFTER_MS = 2000;
+const LATEST_ONLY = new Set(["look", "view"]);
+
+const newClient = () => Array.from(crypto.getRandomValues(new Uint8Array(9)), (b) => b.toString(36)).join("");
+
+function restored() {
+  try {
+    const stored = JSON.parse(sessionStorage.getItem(STORE));
+    if (stored && Array.isArray(stored.log) && stored.log.length) return stored;
+  } catch {
+    // No storage (a private window may refuse it), or not ours: begin anew.
+  }
+  return null;
+}
+
+const state = {
+  client: newClient(),
+  seq: 0,
+  log: [],
+  token: null, // the scenario, as Python names it, that the log follows
+  send: null,
+  busy: false,
+  timer: 0,
+  fromStore: restored(),
+};
+
+function persist() {
+  try {
+    if (!state.log.length) sessionStorage.removeItem(STORE);
+    else sessionStorage.setItem(STORE, JSON.stringify({ token: state.token, log: state.log.map((e) => e.event) }));
+  } catch {
+    // Full or refused: the log still lives in this page.
+  }
+}
+
+function flush() {
+  if (!state.send || state.busy || !state.log.length) return;
+  state.busy = true;
+  for (const entry of state.log) entry.sent = true;
+  clearTimeout(state.timer);
+  // Should no answer come, send all again; Python skips what it has seen.
+  state.timer = setTimeout(() => {
+    state.busy = false;
+    flush();
+  }, RESEND_AFTER_MS);
+  state.send({
+    client: state.client,
+    token: state.token,
+    events: state.log.map((entry) => ({ ...entry.event, seq: entry.seq })),
+  });
+}
+
+/** Add an event; returns its number. A nudge or drag (same gesture) replaces its own unsent event. */
+export function push(event) {
+  const last = state.log[state.log.length - 1];
+  const replaces =
+    last && !last.sent && last.event.kind === event.kind &&
+    (LATEST_ONLY.has(event.kind) || (event.gesture !== undefined && last.event.gesture === event.gesture));
+  if (replaces) {
+    last.event = event.kind === "view" ? { ...last.event, ...event } : event;
+  } else {
+    state.seq += 1;
+    state.log.push({ seq: state.seq, event, sent: false });
+  }
+  persist();
+  flush();
+  return state.seq;
+}
+
+/** Called with each message from Python: which client it knows, and the last number it applied. */
+export function receive({ client, applied, token }) {
+  const first = state.token === null;
+  state.token = token;
+  if (first && state.fromStore) {
+    // What a reload caught under way, if this is still the scenario that it was meant for.
+    if (state.fromStore.token === token) {
+      for (const event of state.fromStore.log) {
+        state.seq += 1;
+        state.log.unshift({ seq: state.seq, event, sent: false });
+      }
+      state.log.sort((a, b) => a.seq - b.seq);
+    }
+    state.fromStore = null;
+  }
+  if (client === state.client) {
+    state.log = state.log.filter((entry) => entry.seq > applied);
+    if (!state.log.some((entry) => entry.sent)) state.busy = false;
+  } else {
+    // A new server session, that took the scenario from the address: give it the rest.
+    for (const entry of state.log) entry.sent = false;
+    state.busy = false;
+  }
+  if (!state.busy) clearTimeout(state.timer);
+  persist();
+  flush();
+}
+
+/** Take the function that sends a component state to Python. */
+export function connect(send) {
+  state.send = send;
+  flush();
+}
+
+/** Whether anything waits to be applied. */
+export const pending = () => state.log.length > 0;

@@ -1,0 +1,35 @@
+"""What has changed since the starting point, array by array."""
+
+import numpy as np
+
+from ffn_app.board.arrays import KINDS, arrays_of
+from ffn_core.matrix_text import short_number
+from ffn_core.scenario import Scenario
+
+
+def change_table(scenario: Scenario) -> list[dict[str, str]]:
+    """A row for each array: its shape, how many numbers differ from the start, and the greatest difference."""
+    ffn, x = scenario.build()
+    start_ffn, start_x = scenario.start().build()
+    now, start = arrays_of(ffn.forward(x)), arrays_of(start_ffn.forward(start_x))
+    rows = []
+    for name, array in now.items():
+        before = start[name]
+        row = {"array": KINDS[name].label, "shape": " × ".join(map(str, array.shape))}
+        if before.shape != array.shape:
+            row |= {
+                "changed": "size",
+                "greatest change": f"was {' × '.join(map(str, before.shape))}",
+                "where": "",
+            }
+        else:
+            difference = array - before
+            at = np.unravel_index(int(np.argmax(np.abs(difference))), difference.shape)
+            count = int(np.count_nonzero(difference))
+            row |= {
+                "changed": f"{count} of {array.size}",
+                "greatest change": short_number(float(difference[at])),
+                "where": f"{name}{''.join(f'[{i}]' for i in at)}" if count else "",
+            }
+        rows.append(row)
+    return rows

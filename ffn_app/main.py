@@ -1,0 +1,21 @@
+"""The script that Streamlit runs for every visitor: page titles and navigation."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+ROOT = Path(__file__).parent.parent
+# Pages import ffn_core and ffn_app from the checkout, from wherever the server was started.
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+st.set_page_config(page_title="Hourglass", page_icon="⏳", layout="wide", initial_sidebar_state="collapsed")
+page = st.navigation(
+    [
+        st.Page(ROOT / "pages/hourglass.py", title="Hourglass", default=True),
+        st.Page(ROOT / "pages/weights.py", title="Weights", url_path="weights"),
+    ],
+    position="top",
+)
+page.run()

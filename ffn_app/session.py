@@ -1,0 +1,375 @@
+"""What one visitor's session holds, and what each of their actions does to it: pure functions.
+
+The browser sends a log of numbered events (ffn_app/board/queue.js). `receive` applies those it has not
+yet seen, in order. Everything in an event comes from a visitor and is checked here or by ffn_core.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from ffn_app.look import Look, settle
+from ffn_core import weight_files
+from ffn_core.activations import ACTIVATIONS
+from ffn_core.examples import EXAMPLES
+from ffn_core.matrix_text import parse_matrix
+from ffn_core.scenario import Edit, EditError, Scenario
+
+MOST_UNDO = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """How the scenario is looked at: what a link says besides the scenario itself."""
+
+    position: int = 0
+    neuron: int | None = None
+    step: int | None = None
+    compare: bool = False
+
+    def to_query(self) -> dict[str, str]:
+        """The parts that are not the default, as link parameters."""
+        query = {
+            "p": self.position or None,
+            "n": self.neuron,
+            "s": self.step,
+            "c": 1 if self.compare else None,
+        }
+        return {name: str(value) for name, value in query.items() if value is not None}
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "View":
+        """Read the parameters that `to_query` writes; what makes no sense is left at its default."""
+
+        def number(name: str) -> int | None:
+            text = query.get(name, "")
+            return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+
+        return cls(position=number("p") or 0, neuron=number("n"), step=number("s"), compare=number("c") == 1)
+
+    def within(self, scenario: Scenario) -> "View":
+        """The same view with position, neuron and step inside the scenario's bounds."""
+        ffn, x = scenario.build()
+        inside = self.neuron is not None and self.neuron < ffn.d_ff
+        return replace(
+            self,
+            position=min(self.position, len(x) - 1),
+            neuron=self.neuron if inside else None,
+            step=self.step if self.step in range(4) else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One visitor's state. `past` and `future` are the scenarios that undo and redo go to."""
+
+    present: Scenario
+    past: tuple[Scenario, ...] = ()
+    future: tuple[Scenario, ...] = ()
+    view: View = field(default_factory=View)
+    look: Look | None = None
+    gesture: str | None = None
+    notices: tuple[str, ...] = ()
+    problem: str | None = None
+    problem_number: int = 0
+    client: str = ""
+    applied: int = 0
+    wants: str | None = None
+    give: str | None = None
+    gives: int = 0
+
+
+def open_session(query: Mapping[str, str]) -> Session:
+    """The session that a link opens; what the link holds in vain is told in `notices`."""
+    scenario, warnings = Scenario.from_query(query)
+    kept = query.get("kept", "")
+    return Session(
+        present=scenario,
+        view=View.from_query(query).within(scenario),
+        notices=tuple(warnings),
+        wants=kept if kept.isalnum() and len(kept) <= 16 else None,
+    )
+
+
+def token(scenario: Scenario) -> str:
+    """A short name for a scenario: the same for the same base, nonlinearity and edits."""
+    return hashlib.sha256(json.dumps(scenario.to_query(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def link(session: Session) -> tuple[str, bool]:
+    """The query string for the address bar, and whether the scenario was too long for it.
+
+    Then the address holds a name under which the visitor's own tab keeps the scenario (frame/keep.js).
+    """
+    query = session.present.link_query()
+    if query is None or session.wants:
+        query = Scenario(base=session.present.base).to_query() | {
+            "kept": session.wants or token(session.present)
+        }
+    return urlencode(query | session.view.to_query(), safe=",.~-_"), "kept" in query
+
+
+# ---------------------------------------------------------------- changes
+
+
+def moved(session: Session, scenario: Scenario) -> Session:
+    """The session with another scenario in front, undoable."""
+    return replace(
+        session,
+        present=scenario,
+        past=(*session.past, session.present)[-MOST_UNDO:],
+        future=(),
+        gesture=None,
+        view=session.view.within(scenario),
+        wants=None,
+        problem=None,
+    )
+
+
+def edited(session: Session, *edits: Edit, gesture: str | None = None) -> Session:
+    """The session with edits made; those of one gesture (a drag) count as one step of undo."""
+    if gesture is not None and gesture == session.gesture and session.past:
+        continued = replace(session, present=session.past[-1], past=session.past[:-1])
+        return replace(moved(continued, session.past[-1].edit(*edits)), gesture=gesture)
+    return replace(moved(session, session.present.edit(*edits)), gesture=gesture)
+
+
+def undone(session: Session) -> Session:
+    """One step back: the scenario before the last action, or, after a reload, without its last edit."""
+    if session.past:
+        before, past = session.past[-1], session.past[:-1]
+    elif session.present.edits:
+        before, past = session.present.undo(), ()
+    else:
+        return session
+    return replace(
+        session, present=before, past=past, future=(*session.future, session.present), gesture=None,
+        view=session.view.within(before), problem=None, wants=None,
+    )  # fmt: skip
+
+
+def redone(session: Session) -> Session:
+    """One step forward again."""
+    if not session.future:
+        return session
+    return replace(moved(session, session.future[-1]), future=session.future[:-1])
+
+
+# ---------------------------------------------------------------- events
+
+
+def _edit(session: Session, event: Mapping[str, Any]) -> Session:
+    array, index, value = event["array"], tuple(event["index"]), event["value"]
+    gesture = event.get("gesture")
+    if not isinstance(gesture, str) or len(gesture) > 40:
+        gesture = None
+    return edited(session, Edit(array, index, value), gesture=gesture)
+
+
+def _paste(session: Session, event: Mapping[str, Any]) -> Session:
+    array, index = event["array"], tuple(event["index"])
+    ffn, x = session.present.build()
+    target = {"x": x, "w1": ffn.w1, "b1": ffn.b1, "w2": ffn.w2, "b2": ffn.b2}[array]
+    matrix = parse_matrix(str(event["text"]))
+    if target.ndim == 1:
+        if 1 not in matrix.shape:
+            raise ValueError(
+                f"{array} is one line of numbers; what was pasted has {_by(matrix.shape)} of them"
+            )
+        matrix = matrix.ravel()
+    elif array == "x" and matrix.shape[1] == 1 and target.shape[1] > 1:
+        matrix = matrix.T  # x is drawn as a column: a pasted column runs down it
+    room = tuple(size - first for size, first in zip(target.shape, index, strict=True))
+    if any(need > have for need, have in zip(matrix.shape, room, strict=True)):
+        raise ValueError(
+            f"what was pasted has {_by(matrix.shape)} numbers, but from {array}{''.join(f'[{i}]' for i in index)} on "
+            f"there is room for {_by(room)}; paste fewer, start further up or left, or make the network larger first"
+        )
+    return edited(session, Edit(array, index, _nested(matrix)))
+
+
+def _by(shape: Sequence[int]) -> str:
+    return " by ".join(str(size) for size in shape)
+
+
+def _nested(matrix: np.ndarray) -> tuple[Any, ...]:
+    rows = matrix.tolist()
+    return tuple(tuple(row) for row in rows) if matrix.ndim == 2 else tuple(rows)
+
+
+def _view(session: Session, event: Mapping[str, Any]) -> Session:
+    view = session.view
+    for name in ("position", "neuron", "step", "compare"):
+        if name in event:
+            value = event[name]
+            wanted = (bool,) if name == "compare" else (int, type(None))
+            if (
+                type(value) not in wanted
+                or (isinstance(value, int) and value < 0)
+                or (name == "position" and value is None)
+            ):
+                raise ValueError(f"{name} cannot be {str(value)[:20]}")
+            view = replace(view, **{name: value})
+    return replace(session, view=view.within(session.present))
+
+
+def _look_of(event: Mapping[str, Any]) -> Look | None:
+    array = event.get("array")
+    if not isinstance(array, str) or len(array) > 20:
+        return None
+    block = event.get("block")
+    if block is not None:
+        a, b, c, d = (int(edge) for edge in block)
+        return Look(array=array, block=(a, b, c, d))
+    return Look(array=array, index=tuple(int(i) for i in event.get("index", ()))[:3])
+
+
+def _look(session: Session, event: Mapping[str, Any]) -> Session:
+    return replace(session, look=_look_of(event))
+
+
+def _select(session: Session, event: Mapping[str, Any]) -> Session:
+    look = _look_of(event)
+    ffn, x = session.present.build()
+    found = settle(look, ffn.forward(x), session.view.position) if look else None
+    if found is None:
+        return session
+    array, index = found
+    axis = {"w1": 0, "b1": 0, "w2": 1}.get(array, -1)
+    if array not in ("w1", "b1", "w2", "hidden", "activated", "activated_other"):
+        return session
+    return replace(session, look=look, view=replace(session.view, neuron=index[axis]).within(session.present))
+
+
+def _base(session: Session, event: Mapping[str, Any]) -> Session:
+    name = event["name"]
+    if name not in EXAMPLES:
+        raise ValueError(f"there is no example {str(name)[:30]!r}")
+    chosen = moved(session, Scenario(base=name))
+    return replace(chosen, view=View(compare=session.view.compare), look=None)
+
+
+def _activation(session: Session, event: Mapping[str, Any]) -> Session:
+    name = event["name"]
+    if name not in ACTIVATIONS:
+        raise ValueError(f"there is no nonlinearity {str(name)[:30]!r}")
+    return (
+        session
+        if name == session.present.activation
+        else moved(session, session.present.with_activation(name))
+    )
+
+
+def _reset(session: Session, event: Mapping[str, Any]) -> Session:
+    return moved(session, Scenario(base=session.present.base)) if can_reset(session) else session
+
+
+def _insert(session: Session, event: Mapping[str, Any]) -> Session:
+    at = int(event["at"])
+    return replace(
+        (after := edited(session, Edit("insert_position", (at,), f"word {at}"))),
+        view=replace(after.view, position=at),
+    )
+
+
+def _remove(session: Session, event: Mapping[str, Any]) -> Session:
+    return edited(session, Edit("remove_position", (int(event["at"]),), ""))
+
+
+def _rename(session: Session, event: Mapping[str, Any]) -> Session:
+    return edited(session, Edit("word", (int(event["at"]),), str(event["word"])))
+
+
+def _kept(session: Session, event: Mapping[str, Any]) -> Session:
+    """What the visitor's tab kept of a scenario that was too long for the link."""
+    text = event.get("text")
+    if session.wants is None or event.get("name") != session.wants:
+        return session
+    if not isinstance(text, str):
+        told = (
+            "This address stands for weights that are too many for a link. Only the tab in which they were made "
+            "has them; open the file they were saved in instead."
+        )
+        return replace(session, wants=None, notices=(*session.notices, told))
+    loaded = weight_files.load_json("this tab's copy", text.encode())
+    scenario = session.present.holding(loaded.ffn, loaded.x, loaded.words)
+    return replace(session, present=scenario, wants=None, view=session.view.within(scenario))
+
+
+def _keep(session: Session, event: Mapping[str, Any]) -> Session:
+    return replace(session, give="keep", gives=session.gives + 1)
+
+
+def _file(session: Session, event: Mapping[str, Any]) -> Session:
+    return replace(session, give="file", gives=session.gives + 1)
+
+
+EVENTS: dict[str, Callable[[Session, Mapping[str, Any]], Session]] = {
+    "edit": _edit,
+    "paste": _paste,
+    "undo": lambda session, _: undone(session),
+    "redo": lambda session, _: redone(session),
+    "reset": _reset,
+    "view": _view,
+    "look": _look,
+    "select": _select,
+    "base": _base,
+    "activation": _activation,
+    "insert": _insert,
+    "remove": _remove,
+    "rename": _rename,
+    "seen": lambda session, _: replace(session, notices=()),
+    "kept": _kept,
+    "keep": _keep,
+    "file": _file,
+}
+
+
+def apply(session: Session, event: Mapping[str, Any]) -> Session:
+    """The session after one event. What cannot be done leaves it as it is, with the reason in `problem`."""
+    try:
+        return EVENTS[event["kind"]](session, event)
+    except EditError as error:
+        reason = str(error)
+    except (KeyError, TypeError, OverflowError):
+        reason = "That action could not be read; nothing was changed."
+    except ValueError as error:
+        reason = str(error)
+    return replace(session, problem=reason, problem_number=session.problem_number + 1)
+
+
+def receive(session: Session, message: Any) -> Session:
+    """The session after all new events of a message from the browser.
+
+    A session that does not know the client (the server was restarted, the page was loaded again) takes
+    its events only if they were meant for the scenario that the address gave; else the browser, which
+    sees that they were not applied, sends what is left again.
+    """
+    if not isinstance(message, Mapping) or not isinstance(message.get("events"), list):
+        return session
+    client = message.get("client")
+    if not isinstance(client, str) or len(client) > 64:
+        return session
+    if client != session.client:
+        if message.get("token") != token(session.present):
+            return session
+        session = replace(session, client=client, applied=0)
+    for event in message["events"]:
+        if (
+            isinstance(event, Mapping)
+            and isinstance(event.get("seq"), int)
+            and event["seq"] > session.applied
+        ):
+            session = replace(apply(session, event), applied=event["seq"])
+    return session
+
+
+def can_reset(session: Session) -> bool:
+    """Whether there is anything that Reset would take back."""
+    start = Scenario(base=session.present.base)
+    return bool(session.present.edits) or session.present.activation != start.activation

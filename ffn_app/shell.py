@@ -1,0 +1,104 @@
+"""What every page begins with: the visitor's session, and the frame around the page."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from ffn_app import frame
+from ffn_app.session import Session, can_reset, link, moved, open_session, receive, token
+from ffn_core.activations import ACTIVATIONS
+from ffn_core.examples import EXAMPLES
+from ffn_core.scenario import Scenario
+from ffn_core.weight_files import FileError, save_json
+
+SESSION = "hourglass"
+FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
+PAGE_STYLE = """<style>
+[data-testid="stMainBlockContainer"] { padding: 3.6rem 1.6rem 2rem; max-width: 1500px; }
+[data-testid="stMainBlockContainer"] > div > [data-testid="stVerticalBlock"] { gap: 0.7rem; }
+@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 4rem 0.7rem 1.5rem; } }
+</style>"""
+
+
+def current() -> Session:
+    """This visitor's session: from the address the first time, then what they made of it."""
+    if SESSION not in st.session_state:
+        st.session_state[SESSION] = open_session({name: st.query_params[name] for name in st.query_params})
+    session: Session = st.session_state[SESSION]
+    return session
+
+
+def keep(session: Session) -> None:
+    """Make this the visitor's session."""
+    st.session_state[SESSION] = session
+
+
+def change(edit: Callable[[Scenario], Scenario]) -> None:
+    """Let a widget's callback change the scenario, undoable; an error in it is shown, and nothing lost."""
+    session = current()
+    try:
+        keep(moved(session, edit(session.present)))
+    except ValueError as error:
+        keep(replace(session, problem=str(error), problem_number=session.problem_number + 1))
+
+
+def open_page(title: str) -> Session:
+    """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
+    st.html(PAGE_STYLE)
+    session = receive(current(), _message(st.session_state.get(frame.KEY)))
+    keep(session)
+    message = frame.render_frame(_frame_data(title, session))
+    # In a new server session the browser's message is known only once the frame is drawn.
+    late = receive(session, message)
+    if late is not session:
+        keep(late)
+        st.rerun()
+    return session
+
+
+def _message(state: Any) -> Any:
+    return state.get("log") if state is not None and hasattr(state, "get") else None
+
+
+def _frame_data(title: str, session: Session) -> dict[str, Any]:
+    scenario = session.present
+    ffn, x = scenario.build()
+    query, too_long = link(session)
+    base = scenario.base if isinstance(scenario.base, str) else "other"
+    examples = [(name, example.title) for name, example in EXAMPLES.items()]
+    if base == "other":
+        examples.append((base, "Random weights"))
+    keeps = {"name": token(scenario), "wants": session.wants} if too_long else None
+    file = None
+    if session.give:  # asked for by the browser, and given once
+        try:
+            text = save_json(ffn, x, scenario.words)
+        except FileError as error:
+            session = replace(session, notices=(*session.notices, str(error)))
+        else:
+            if session.give == "keep" and keeps:
+                keeps |= {"text": text}
+            elif session.give == "file":
+                file = {"number": session.gives, "name": "hourglass.json", "text": text}
+        keep(replace(session, give=None))
+    return {
+        "title": title,
+        "size": f"d_model {ffn.d_model} → d_ff {ffn.d_ff} → d_model {ffn.d_model}",
+        "log": {"client": session.client, "applied": session.applied, "token": token(scenario)},
+        "query": query,
+        "link_length": len(query),
+        "too_long": too_long,
+        "keep": keeps,
+        "file": file,
+        "examples": examples,
+        "example": base,
+        "activations": [(name, activation.label) for name, activation in ACTIVATIONS.items()],
+        "featured": FEATURED,
+        "activation": scenario.activation,
+        "can_undo": bool(session.past or scenario.edits),
+        "can_redo": bool(session.future),
+        "can_reset": can_reset(session),
+        "notices": list(session.notices),
+    }

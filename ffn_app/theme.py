@@ -1,0 +1,54 @@
+"""Looks: one colour for each concept, and one zero-centred diverging scale for signed numbers.
+
+Blue is positive and orange negative (a pair that colour-blind people tell apart, and that differs in
+no other page); zero is the colour of the paper, so that strength reads as ink.
+"""
+
+import math
+from collections.abc import Sequence
+
+# For each concept its colour on light paper and on dark; all at least 4.5:1 against the paper.
+CONCEPTS: dict[str, tuple[str, str]] = {
+    "input": ("#2b568f", "#8db8f2"),
+    "keys": ("#0a7265", "#5fcdbb"),
+    "hidden": ("#66409c", "#c3a3f5"),
+    "activated": ("#95307a", "#f09fd6"),
+    "values": ("#9a5200", "#f0b060"),
+    "output": ("#2b672b", "#8fd08a"),
+}
+
+# Stops of the diverging scale at -1, -0.5, 0, 0.5, 1.
+DIVERGING: dict[str, tuple[str, ...]] = {
+    "light": ("#93380c", "#dda27f", "#fafafa", "#93b7dc", "#1d5296"),
+    "dark": ("#ff9d5c", "#8e5632", "#1c2129", "#35609a", "#7db8ff"),
+}
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def diverging_colour(value: float, span: float, stops: Sequence[str]) -> str:
+    """The colour of a signed number, as `#rrggbb`: straight between the stops, full beyond ±span.
+
+    board/colours.js holds the same function; a browser test compares the two.
+    """
+    share = 0.0 if span <= 0 or math.isnan(value) else max(-1.0, min(1.0, value / span))
+    place = (share + 1) / 2 * (len(stops) - 1)
+    low = min(int(place), len(stops) - 2)
+    part = place - low
+    pairs = zip(_rgb(stops[low]), _rgb(stops[low + 1]), strict=True)
+    return "#" + "".join(f"{int(a + (b - a) * part + 0.5):02x}" for a, b in pairs)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever contrasts more with the colour (always at least 4.5:1)."""
+
+    def linear(channel: int) -> float:
+        c = channel / 255
+        return c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = (linear(channel) for channel in _rgb(colour))
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    # Contrast with white is 1.05 / (L + .05), with black (L + .05) / .05: equal at L + .05 = sqrt(.0525).
+    return "#000000" if (luminance + 0.05) ** 2 > 0.0525 else "#ffffff"
