@@ -27,6 +27,7 @@ from ffn_core.activations import ACTIVATIONS, Activation, activation
 from ffn_core.dense import FFN, Gradients, Trace
 from ffn_core.examples import EXAMPLES, Example, Printed, example, lesson_differences, random_example
 from ffn_core.explain import Explanation, Term, explain
+from ffn_core.scenario import Scenario
 
 __all__ = [
     "ACTIVATIONS",
@@ -37,6 +38,7 @@ __all__ = [
     "Explanation",
     "Gradients",
     "Printed",
+    "Scenario",
     "Term",
     "Trace",
     "activation",

@@ -117,12 +117,12 @@ TAILS = [
 ]
 
 
-@IN_BOTH
-@pytest.mark.parametrize(("name", "x", "value", "slope"), TAILS)
-def test_the_negative_tail_keeps_its_relative_accuracy(name, x, value, slope, dtype):
+@pytest.mark.parametrize(
+    ("dtype", "name", "x", "value", "slope"),
+    [(dtype, *row) for dtype in FLOATS for row in TAILS if abs(row[2]) > np.finfo(dtype).tiny],
+)
+def test_the_negative_tail_keeps_its_relative_accuracy(dtype, name, x, value, slope):
     # 1 + tanh(u) and 1 + erf(u) cancel to 0 here.
-    if abs(value) < np.finfo(dtype).tiny:
-        pytest.skip("below the smallest number of the dtype")
     function = activation(name)
     np.testing.assert_allclose(function(dtype(x)), value, rtol=CLOSE[dtype])
     np.testing.assert_allclose(function.derivative(dtype(x)), slope, rtol=CLOSE[dtype])

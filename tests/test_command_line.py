@@ -1,0 +1,154 @@
+"""`python -m ffn_core`: the traces of the app in a terminal."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from ffn_core import EXAMPLES, FFN, Scenario, example, explain
+from ffn_core.__main__ import main
+from ffn_core.scenario import Edit
+
+
+@pytest.fixture
+def run(capsys):
+    """Run with arguments and return what was printed."""
+
+    def call(*arguments):
+        assert main(arguments) == 0
+        return capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def refused(capsys):
+    """Run with arguments that are misuse and return the one line that says so."""
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        return printed.err
+
+    return call
+
+
+def test_the_module_runs_and_prints_the_worked_example():
+    result = subprocess.run(
+        [sys.executable, "-m", "ffn_core"], cwd=Path(__file__).parents[1], capture_output=True, check=True
+    )
+    assert b"hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43" in result.stdout
+    assert result.stderr == b""
+
+
+def test_every_number_of_the_worked_example_is_explained(run):
+    lines = run().out.splitlines()
+    trace = example("lesson").ffn.forward(example("lesson").x)
+    for position in range(2):
+        for index in range(8):
+            assert explain(trace, "hidden", position, index).text in lines
+            assert explain(trace, "activated", position, index).text in lines
+        for index in range(4):
+            assert explain(trace, "output", position, index).text in lines
+            assert explain(trace, "residual", position, index).text in lines
+
+
+def test_the_shapes_and_the_parameters_are_said(run):
+    text = run().out
+    for said in (
+        "w1 [8, 4]",
+        "b1 [8]",
+        "w2 [4, 8]",
+        "x [2, 4]",
+        "hidden [2, 8]",
+        "output [2, 4]",
+        "76 parameters",
+    ):
+        assert said in text
+
+
+def test_the_lessons_wrong_numbers_stand_beside_the_right_ones(run):
+    text = run().out
+    assert "printed 0.17, 0.21, 0.23, 0.19, 0.20, 0.22, 0.29, 0.23" in text
+    assert "right   0.1600, 0.2700, -0.0200, 0.0900, 0.0600, -0.0300, 0.2800, 0.1900" in text
+
+
+@pytest.mark.parametrize("arguments", [("--activation", "gelu"), ("--example", "cat"), ("--link", "")])
+def test_no_difference_from_the_lesson_is_claimed_of_anything_else(run, arguments):
+    assert "Where the lesson" not in run(*arguments).out
+
+
+def test_another_activation_changes_the_numbers(run):
+    assert "activated[1][2] = ReLU(-0.02) = max(0, -0.02) = 0" in run("--activation", "relu").out
+    assert "(gelu_tanh)" in run("--activation", "gelu_new").out
+
+
+def test_a_big_example_is_summarised(run):
+    text = run("--example", "random").out
+    assert len(text) < 20_000
+    assert "8,192 hidden numbers" in text
+    assert "[122 smaller terms: " in text
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_json_holds_every_number_and_computes_to_the_same(run, name):
+    data = json.loads(run("--example", name, "--json").out)
+    chosen = example(name)
+    ffn = FFN(**{array: data[array] for array in ("w1", "b1", "w2", "b2")}, activation=data["activation"])
+    trace = ffn.forward(data["x"])
+    for stage in ("hidden", "activated", "output", "residual"):
+        np.testing.assert_array_equal(data[stage], getattr(trace, stage))
+        assert data["shapes"][stage] == list(getattr(trace, stage).shape)
+    np.testing.assert_array_equal(data["w1"], chosen.ffn.w1)
+    assert data["n_parameters"] == chosen.ffn.n_parameters
+    assert data["words"] == list(chosen.words)
+
+
+def test_json_of_infinities_is_still_json(run, monkeypatch):
+    huge = FFN(w1=[[1e308, 1e308]], b1=[0], w2=[[1], [-1]], b2=[0, 0], activation="identity")
+    monkeypatch.setattr(Scenario, "build", lambda self: (huge, np.ones((1, 2))))
+
+    def not_json(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    data = json.loads(run("--link", "", "--json").out, parse_constant=not_json)
+    assert data["hidden"] == [["inf"]]
+    assert np.array(data["output"], float).tolist() == [[np.inf, -np.inf]]
+
+
+@pytest.mark.parametrize("start", ["https://example.org/weights?", "?", ""])
+def test_a_link_is_followed_as_a_url_or_as_its_query(run, start):
+    edited = Scenario(base="memories", edits=(Edit("x", (0, 0), 0.5),))
+    printed = run("--link", start + urlencode(edited.to_query()))
+    assert "hidden[0][0] = 1.0*0.5 + 1.0*(-1.0) + 0 = -0.5" in printed.out
+    assert printed.err == ""
+
+
+def test_a_damaged_link_opens_what_is_sound_and_says_what_it_dropped(run):
+    printed = run("--link", "?act=gleu")
+    assert "hidden[0][0] = 0.1*1.0" in printed.out
+    assert printed.err.startswith("warning: ")
+    assert "gleu" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--example", "dog"), "no example is called 'dog'; there are lesson, memories, cat, random"),
+        (("--activation", "gleu"), "no activation is called 'gleu'; there are relu, gelu"),
+        (("--exmaple", "cat"), "unrecognized arguments"),
+        (("--example", "cat", "--link", ""), "not allowed with"),
+        (("--link",), "expected one argument"),
+        (("--link", "http://[/?a=1"), "Invalid IPv6 URL"),
+    ],
+)
+def test_misuse_is_one_line_and_status_two(refused, arguments, reason):
+    assert reason in refused(*arguments)
