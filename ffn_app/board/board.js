@@ -29,7 +29,8 @@ class Board {
     this.steps = make("div", { class: "steps", role: "toolbar", "aria-label": "Walk through the FFN" });
     this.compare = make("button", { class: "toggle", type: "button", onclick: () => this.#toggleCompare() });
     this.positions = make("div", { class: "positions", role: "group", "aria-label": "Positions" });
-    this.bar = make("div", { class: "bar" }, this.steps, this.compare, this.positions);
+    this.legend = make("div", { class: "legend" });
+    this.bar = make("div", { class: "bar" }, this.steps, this.compare, this.legend, this.positions);
     this.bands = draw("svg", { class: "bands", "aria-hidden": "true" });
     this.stage = make("div", { class: "stage" }, this.bands);
     this.panel = make("section", { class: "panel", "aria-label": "Explanation" });
@@ -350,7 +351,8 @@ class Board {
   // ------------------------------------------------------------------ the bar
 
   #bar(data) {
-    this.bar.hidden = data.compact;
+    this.#legend(data);
+    for (const part of [this.steps, this.compare, this.positions]) part.hidden = data.compact;
     if (data.compact) return;
     const labels = ["‹ Back", ...data.steps.map((step, k) => `${k + 1} ${step.name}`), "Next ›"];
     if (this.steps.children.length !== labels.length) {
@@ -363,6 +365,17 @@ class Board {
     setText(this.compare, compare ? `Hide ${compare}` : `Show ${offer} beside`);
     setAttribute(this.compare, "aria-pressed", String(Boolean(compare)));
     this.#positionChips(data);
+  }
+
+  /** Which number has which colour: one scale for the weights, one for the numbers that flow. */
+  #legend({ legend }) {
+    const signature = JSON.stringify([legend, this.paint.look]);
+    if (signature === this.legendSignature) return;
+    this.legendSignature = signature;
+    const scale = (name, [low, high]) =>
+      make("span", { class: "scale", title: "Blue is positive, orange negative. The scale stays while you edit; numbers beyond it have its full colour." },
+        `${name} ${low}`, make("i", { style: `background: linear-gradient(to right, ${this.paint.stops.join(", ")})` }), high);
+    this.legend.replaceChildren(scale("weights", legend.weight), scale("others", legend.signal));
   }
 
   #pressStep(at, length) {

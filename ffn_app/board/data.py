@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from ffn_app.board.arrays import POOL_FROM, Array, Spec, array_spec, arrays_of, spans, wants_zoom, zoom_specs
-from ffn_app.board.panel import panel, steps
+from ffn_app.board.panel import Names, panel, steps
 from ffn_app.session import Session
 from ffn_app.theme import CONCEPTS, DIVERGING
 from ffn_core.activations import activation
 from ffn_core.dense import FFN, Trace
+from ffn_core.examples import EXAMPLES
+from ffn_core.matrix_text import short_number
 from ffn_core.scenario import MAX_EDITED, Scenario
 
 
@@ -29,7 +31,7 @@ def live_board(session: Session) -> dict[str, Any]:
             beside = activation(other_name(scenario)).label
             spec |= {"heading": beside, "label": f"{spec['label']} with {beside}"}
     zoom = zoom_specs(trace, position, view.neuron or 0, changed) if wants_zoom(trace.ffn) else []
-    told = panel(trace, position, view.neuron, session.look, other)
+    told = panel(trace, position, view.neuron, session.look, other=other, names=names_of(scenario))
     beside = activation(other_name(scenario)).label
     ffn = trace.ffn
     return _common(scenario, arrays, scales) | {
@@ -97,6 +99,17 @@ def changes(scenario: Scenario, compare: bool = False) -> dict[str, Array | None
     }
 
 
+def names_of(scenario: Scenario) -> Names:
+    """What the example's coordinates and neurons stand for; nothing once a width was changed."""
+    if not isinstance(scenario.base, str):
+        return Names()
+    example = EXAMPLES[scenario.base]
+    ffn, _ = scenario.build()
+    if (ffn.d_model, ffn.d_ff) != (example.ffn.d_model, example.ffn.d_ff):
+        return Names()
+    return Names(features=example.features, neurons=example.neurons, about=example.description)
+
+
 def other_name(scenario: Scenario) -> str:
     """The nonlinearity that is shown beside the chosen one: ReLU, or GELU beside ReLU."""
     return "gelu" if scenario.activation == "relu" else "relu"
@@ -124,6 +137,7 @@ def _common(scenario: Scenario, arrays: dict[str, Array], scales: dict[str, floa
         "spans": scales,
         "stops": DIVERGING,
         "concepts": CONCEPTS,
+        "legend": {name: [short_number(-span), short_number(span)] for name, span in scales.items()},
     }
 
 

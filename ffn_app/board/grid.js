@@ -5,6 +5,7 @@ import { make, place, setAttribute, setText } from "./dom.js";
 import { fullNumber, shortNumber } from "./numbers.js";
 
 const SMALLEST_FONT = 9.5;
+const LARGEST_FONT = 22;
 const WIDTH_OF_CHARACTER = 0.57; // of the font size, for tabular figures and the minus sign
 
 export const keyOf = (array, index) => `${array}:${index.join(",")}`;
@@ -97,7 +98,7 @@ export class Grid {
   #fit() {
     if (!this.block || !this.spec) return;
     const { cellWidth, cellHeight } = this.block;
-    const wanted = Math.min(15 * this.text, cellHeight * 0.5);
+    const wanted = Math.min(LARGEST_FONT * this.text, cellHeight * 0.42, cellWidth * 0.4);
     this.element.style.fontSize = `${Math.max(wanted, SMALLEST_FONT)}px`;
     for (const cell of this.cells) {
       const fits = (cellWidth - 4) / (cell.number.length * WIDTH_OF_CHARACTER);

@@ -6,7 +6,7 @@
 
 const HEADER = 38; // name and shape above a block
 const CAPTION = 22; // operation below a block
-const TALLEST = 42;
+const TALLEST = 60;
 const EDGE = 16; // beside the last column, whose name is wider than it
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
@@ -42,7 +42,7 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
   const ffTop = middle - (dFf * ffRow) / 2;
   const modelTop = middle - (dModel * modelRow) / 2;
 
-  const vector = 58 * text;
+  const vector = clamp(width * 0.0455, 56, 92) * text;
   const second = compare ? vector + 6 : 0;
   const slim = positions > 1 ? clamp(84 / positions, 5, 13) : 0;
   const slimWidth = positions > 1 ? positions * slim + 10 : 0;
@@ -55,12 +55,12 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
   const shared = width - fixed - EDGE;
   const narrowest = 34 * text; // of a bias, whose column is never pooled away
   const equal = shared / (dModel + dFf + 2);
-  const cell = whole(clamp(equal >= narrowest ? equal : (shared - 2 * narrowest) / (dModel + dFf), 0.2, 48 * text));
+  const cell = whole(clamp(equal >= narrowest ? equal : (shared - 2 * narrowest) / (dModel + dFf), 0.2, vector));
   const bias = Math.max(cell, narrowest);
   const spare = shared - cell * (dModel + dFf) - 2 * bias;
-  const stretch = clamp(spare / 6, 0, 26);
+  const stretch = clamp(spare / 6, 0, 60);
 
-  let x = Math.max(0, Math.min(spare / 8, 12));
+  let x = clamp(spare / 8, 3, 12);
   const at = (advance) => {
     const here = x;
     x += advance;
@@ -87,6 +87,12 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
   const end = (b) => b.x + b.width;
   const span = (b) => [b.y, b.y + b.height];
   const lastActivated = blocks.activated_other ?? blocks.activated;
+  const captions = [
+    { name: "expand", concept: "keys", x: blocks.w1.x - labels, y: ffTop + dFf * ffRow + 4, width: blocks.hidden.x - blocks.w1.x + labels },
+    { name: "activate", concept: "activated", x: blocks.curve.x - 24, y: blocks.curve.y - 20 * text, width: blocks.curve.width + 48 },
+    { name: "contract", concept: "values", x: blocks.w2.x - 4, y: modelTop + dModel * modelRow + 18 * text, width: Math.max(blocks.output.x - blocks.w2.x, 120) },
+    { name: "add", concept: "input", x: plusX, y: middle - 12 * text, width: plus },
+  ];
   return {
     wide: true,
     header,
@@ -96,15 +102,10 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
       { concept: "activated", from: end(blocks.hidden), fromSpan: span(blocks.hidden), to: blocks.activated.x, toSpan: span(blocks.activated) },
       { concept: "values", from: end(lastActivated), fromSpan: span(lastActivated), to: blocks.output.x, toSpan: span(blocks.output) },
     ],
-    captions: [
-      { name: "expand", concept: "keys", x: blocks.w1.x - labels, y: ffTop + dFf * ffRow + 4, width: blocks.hidden.x - blocks.w1.x + labels },
-      { name: "activate", concept: "activated", x: blocks.curve.x - 24, y: blocks.curve.y - 20 * text, width: blocks.curve.width + 48 },
-      { name: "contract", concept: "values", x: blocks.w2.x - 4, y: modelTop + dModel * modelRow + 18 * text, width: Math.max(blocks.output.x - blocks.w2.x, 120) },
-      { name: "add", concept: "input", x: plusX, y: middle - 12 * text, width: plus },
-    ],
+    captions,
     neuronLabels: { x: labelX, y: ffTop, width: labels - 4, step: ffRow },
     valueLabels: { x: blocks.w2.x, y: modelTop + dModel * modelRow + 2, step: cell, height: 16 * text },
-    height: header + bulge + caption + (dFf < dModel ? caption : 0) + 6,
+    height: Math.max(header + bulge, ...captions.map(({ y }) => y + caption)) + 4,
   };
 }
 

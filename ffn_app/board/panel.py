@@ -23,6 +23,23 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Names:
+    """What coordinates and neurons stand for, where an example says so, and what the example is about."""
+
+    features: tuple[str, ...] = ()
+    neurons: tuple[str, ...] = ()
+    about: str = ""
+
+    def feature(self, i: int) -> str:
+        """Coordinate i in words: "coordinate 3" or "coordinate 3 (animal)"."""
+        return f"coordinate {i}" + (f" ({self.features[i]})" if i < len(self.features) else "")
+
+    def neuron(self, j: int) -> str:
+        """Neuron j in words: "Neuron 2" or "Neuron 2 (noun, and one was wanted)"."""
+        return f"Neuron {j}" + (f" ({self.neurons[j]})" if j < len(self.neurons) else "")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Panel:
     """A title, formulas below it, and a remark in words."""
 
@@ -32,75 +49,78 @@ class Panel:
 
 
 def panel(
-    trace: Trace, position: int, neuron: int | None, look: Look | None, other: Trace | None = None
+    trace: Trace,
+    position: int,
+    neuron: int | None,
+    look: Look | None,
+    *,
+    other: Trace | None = None,
+    names: Names | None = None,
 ) -> Panel:
-    """What to say: about the number looked at, else the neuron followed, else how to begin."""
+    """What to say: about the number looked at, else the neuron followed, else how to begin.
+
+    `other` is the trace that is drawn beside, under another nonlinearity.
+    """
+    names = names or Names()
     if look is not None and look.array.endswith("_other") and other is not None:
         trace = other
     found = settle(look, trace, position) if look is not None else None
     if found is not None:
-        name, index = found
-        array = array_of(trace, name)
-        assert array is not None
-        title = f"{name}{''.join(f'[{i}]' for i in index)} = {full_number(float(array[index]))}"
-        return _about(trace, position, name, index, title)
+        return _about(trace, position, *found, names)
     if neuron is not None:
-        return _neuron(trace, position, neuron, f"Neuron {neuron}")
+        return _neuron(trace, position, neuron, names.neuron(neuron))
     return Panel(
         title="Point at any number to see where it comes from.",
         remark="Click x or any weight to type another value, or drag it sideways: every number after it follows. "
-        "Click a number of hidden to follow that neuron through.",
+        f"Click a number of hidden to follow that neuron through. {names.about}".rstrip(),
     )
 
 
-def _about(trace: Trace, position: int, name: str, index: tuple[int, ...], title: str) -> Panel:
+def _about(trace: Trace, position: int, name: str, index: tuple[int, ...], names: Names) -> Panel:
+    array = array_of(trace, name)
+    assert array is not None
+    here = f"{name}{''.join(f'[{i}]' for i in index)} = {full_number(float(array[index]))}"
     if name in ("hidden", "activated"):
-        return _neuron(trace, index[0], index[1], f"Neuron {index[1]}: {title}")
+        return _neuron(trace, index[0], index[1], f"{names.neuron(index[1])}: {here}")
     if name in ("output", "residual"):
+        p, i = index
         return Panel(
-            title=title, lines=_sums(trace, index[0], index[1]), remark=_sum_remark(trace, index[0], index[1])
+            title=f"{here}, {names.feature(i)}",
+            lines=_sums(trace, p, i),
+            remark=_sum_remark(trace, p, i, names),
         )
     if name == "b1":
-        return _neuron(
-            trace,
-            position,
-            index[0],
-            f"{title}, the bias of neuron {index[0]}: added to every match of its key",
-        )
+        j = index[0]
+        return _neuron(trace, position, j, f"{names.neuron(j)}: {here} is added to every match of its key")
     if name == "b2":
+        i = index[0]
         return Panel(
-            title=f"{title}: added to coordinate {index[0]} of every output",
-            lines=_sums(trace, position, index[0]),
+            title=f"{here} is added to {names.feature(i)} of every output", lines=_sums(trace, position, i)
         )
     if name == "w1":
         j, i = index
         term = explain(trace, "hidden", position, j).terms[i]
-        met = (
-            f"{title}: key {j} meets x[{position}][{i}] = {short_number(term.factors[1])} "
-            f"and adds {short_number(term.product)} to hidden"
-        )
-        return _neuron(trace, position, j, met)
+        met, added = short_number(term.factors[1]), short_number(term.product)
+        title = f"{names.neuron(j)}: {here} meets x[{position}][{i}] = {met} and adds {added} to hidden"
+        return _neuron(trace, position, j, title)
     if name == "w2":
         i, j = index
         term = explain(trace, "output", position, i).terms[j]
-        writes = (
-            f"{title}: neuron {j} fires at {short_number(term.factors[1])} "
-            f"and writes {short_number(term.product)} to coordinate {i}"
-        )
+        fires, writes = short_number(term.factors[1]), short_number(term.product)
         return Panel(
-            title=writes, lines=(*_neuron(trace, position, j, "").lines[1:2], *_sums(trace, position, i)[:1])
+            title=f"{names.neuron(j)}: {here}, fires at {fires} and so writes {writes} to {names.feature(i)}",
+            lines=(*_neuron(trace, position, j, "").lines[1:2], *_sums(trace, position, i)[:1]),
         )
-    i = index[1]
+    p, i = index
     return Panel(
-        title=f"{title}: coordinate {i} of the input at position {index[0]}",
-        lines=(Line(concept="output", text=explain(trace, "residual", index[0], i).text),),
-        remark=f"Every key reads it with its weight in column {i} of W1, and it is carried past the FFN to be added back.",
+        title=f"{here}, {names.feature(i)} of the input at position {p}",
+        lines=_sums(trace, p, i)[1:],
+        remark=f"Every key reads it with its weight in column {i} of W1, and it goes past the FFN to be added back.",
     )
 
 
 def _neuron(trace: Trace, position: int, j: int, title: str) -> Panel:
-    hidden = explain(trace, "hidden", position, j)
-    fires = explain(trace, "activated", position, j)
+    hidden, fires = explain(trace, "hidden", position, j), explain(trace, "activated", position, j)
     value = trace.ffn.w2[:, j]
     shown = ", ".join(short_number(float(v)) for v in value[:8]) + (", ..." if len(value) > 8 else "")
     strength = short_number(fires.value)
@@ -136,10 +156,10 @@ def _sums(trace: Trace, position: int, i: int) -> tuple[Line, ...]:
     return Line(concept="output", text=output.text), Line(concept="output", text=residual.text)
 
 
-def _sum_remark(trace: Trace, position: int, i: int) -> str:
+def _sum_remark(trace: Trace, position: int, i: int, names: Names) -> str:
     terms = explain(trace, "output", position, i).terms
     j = max(range(len(terms)), key=lambda k: abs(terms[k].product))
-    return f"Neuron {j} contributes most to this coordinate: {short_number(terms[j].product)}."
+    return f"{names.neuron(j)} contributes most to this coordinate: {short_number(terms[j].product)}."
 
 
 # ---------------------------------------------------------------- the walk
