@@ -283,6 +283,13 @@ def test_a_bomb_is_cut_while_it_unpacks():
     assert len(losses) == 2
 
 
+def test_a_gesture_of_too_many_edits_is_cut():
+    scenario, losses = Scenario.from_query({"e": "ptz" + "b0_1z" * (MAX_EDITS + 1) + "uzb1_1z"})
+    assert len(scenario.edits[0].value) == MAX_EDITS
+    assert len(scenario.edits) == 1
+    assert losses
+
+
 def test_a_costly_link_is_cut_to_a_bounded_amount_of_work():
     scenario, losses = Scenario.from_query({"r": "256-1024-64-0", "e": "p" + "rb_1zrb_2z" * 500})
     assert len(scenario.edits) < 30
