@@ -3,7 +3,6 @@
 hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43
 """
 
-import math
 import operator
 import re
 from dataclasses import dataclass
@@ -142,10 +141,8 @@ def _whole(number: str) -> str:
 
 def _to_the_digits_of(value: float, *addends: float) -> str:
     """`value` in the decimal places that its addends are written in, so that 1.0 + 0.4215 = 1.4215."""
-    if math.isfinite(value):
-        places = max(len(f"{Decimal(short(addend)):f}".partition(".")[2]) for addend in addends)
-        value = float(f"{round(value, places):.5g}")
-    return _whole(repr(value))
+    places = max(len(f"{Decimal(short(addend)):f}".partition(".")[2]) for addend in addends)
+    return _whole(repr(float(f"{round(value, places):.5g}")))
 
 
 _LATEX_TOKEN = re.compile(

@@ -65,6 +65,18 @@ def test_numbers_have_at_most_four_digits_but_a_small_one_is_not_a_zero():
     assert explain(trace, "output", (), 0).text == "output[0] = 1e-05*0.1235 + 0 = 1.235e-06"
 
 
+def test_a_negative_zero_is_shown_as_zero():
+    ffn = FFN(w1=[[1]], b1=[0], w2=[[1]], b2=[0], activation="gelu")
+    trace = ffn.forward([-1e20])
+    assert explain(trace, "output", (), 0).text == "output[0] = 1.0*0.0 + 0 = 0"
+
+
+def test_a_nan_is_never_among_the_smaller_terms():
+    ffn = FFN(w1=np.ones((1, 20)), b1=[0], w2=np.ones((20, 1)), b2=np.zeros(20))
+    text = explain(ffn.forward([*np.arange(19), np.nan]), "hidden", (), 0).text
+    assert "1.0*nan + [14 smaller terms: 91.0]" in text  # 0 to 13, beside 14 to 18
+
+
 def test_each_factor_says_where_it_stands():
     first, *_, last = explain(of("lesson"), "hidden", 1, 3).terms
     assert (first.labels, first.factors) == (("w1[3][0]", "x[1][0]"), (0.4, 0.2))
