@@ -66,7 +66,13 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One visitor's state. `past` and `future` are the scenarios that undo and redo go to."""
+    """One visitor's state.
+
+    `past` and `future` are the scenarios that undo and redo go to; `gesture` is the drag that the last edit belongs
+    to. `colours_of` is the scenario that the colour scales were fitted to, None for the starting point. `client` and
+    `applied` say which browser page's events were applied, and up to which. `wants` names a scenario that only the
+    visitor's tab has, `give` what the browser has asked for.
+    """
 
     present: Scenario
     past: tuple[Scenario, ...] = ()
@@ -79,6 +85,7 @@ class Session:
     problem_number: int = 0
     client: str = ""
     applied: int = 0
+    colours_of: Scenario | None = None
     wants: str | None = None
     give: str | None = None
     gives: int = 0
@@ -251,7 +258,7 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if name not in EXAMPLES:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, Scenario(base=name))
-    return replace(chosen, view=View(compare=session.view.compare), look=None)
+    return replace(chosen, view=View(compare=session.view.compare), look=None, colours_of=None)
 
 
 def _activation(session: Session, event: Mapping[str, Any]) -> Session:
@@ -283,6 +290,10 @@ def _remove(session: Session, event: Mapping[str, Any]) -> Session:
 
 def _rename(session: Session, event: Mapping[str, Any]) -> Session:
     return edited(session, Edit("word", (int(event["at"]),), str(event["word"])))
+
+
+def _fit(session: Session, event: Mapping[str, Any]) -> Session:
+    return replace(session, colours_of=session.present if event["on"] is True else None)
 
 
 def _kept(session: Session, event: Mapping[str, Any]) -> Session:
@@ -324,6 +335,7 @@ EVENTS: dict[str, Callable[[Session, Mapping[str, Any]], Session]] = {
     "remove": _remove,
     "rename": _rename,
     "seen": lambda session, _: replace(session, notices=()),
+    "fit": _fit,
     "kept": _kept,
     "keep": _keep,
     "file": _file,

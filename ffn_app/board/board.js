@@ -368,14 +368,17 @@ class Board {
   }
 
   /** Which number has which colour: one scale for the weights, one for the numbers that flow. */
-  #legend({ legend }) {
-    const signature = JSON.stringify([legend, this.paint.look]);
+  #legend({ legend, fitted, log }) {
+    const signature = JSON.stringify([legend, fitted, this.paint.look]);
     if (signature === this.legendSignature) return;
     this.legendSignature = signature;
     const scale = (name, [low, high]) =>
       make("span", { class: "scale", title: "Blue is positive, orange negative. The scale stays while you edit; numbers beyond it have its full colour." },
         `${name} ${low}`, make("i", { style: `background: linear-gradient(to right, ${this.paint.stops.join(", ")})` }), high);
-    this.legend.replaceChildren(scale("weights", legend.weight), scale("others", legend.signal));
+    const fit = log && make("button", { type: "button", "aria-pressed": String(fitted), title: "Set the colour scales by the numbers as they are now, or back to those of the starting point", onclick: () => push({ kind: "fit", on: !fitted }) }, fitted ? "start's colours" : "fit colours");
+    const focused = this.legend.contains(this.stage.getRootNode().activeElement);
+    this.legend.replaceChildren(...[scale("weights", legend.weight), scale("others", legend.signal), fit].filter(Boolean));
+    if (focused) this.legend.lastElementChild.focus();
   }
 
   #pressStep(at, length) {

@@ -23,8 +23,9 @@ def live_board(session: Session) -> dict[str, Any]:
     trace, other = _traces(scenario, view.compare)
     arrays = arrays_of(trace, other)
     changed = changes(scenario, view.compare)
-    # The scales are the base's, so that while a person edits, colour changes only with value.
-    scales = spans(arrays_of(_traces(Scenario(base=scenario.base), False)[0]))
+    # The scales are the base's, or those of the moment they were fitted in, so that while a person edits, colour
+    # changes only with value.
+    scales = spans(arrays_of(_traces(session.colours_of or Scenario(base=scenario.base), False)[0]))
     specs = _specs(arrays, changed, position, scales, live=True)
     for spec in specs:
         if spec["id"].endswith("_other"):
@@ -36,6 +37,7 @@ def live_board(session: Session) -> dict[str, Any]:
     ffn = trace.ffn
     return _common(scenario, arrays, scales) | {
         "log": {"client": session.client, "applied": session.applied},
+        "fitted": session.colours_of is not None,
         "compact": False,
         "position": position,
         "can_add": len(trace.x) < MAX_EDITED["positions"],

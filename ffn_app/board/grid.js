@@ -5,7 +5,7 @@ import { make, place, setAttribute, setText } from "./dom.js";
 import { fullNumber, shortNumber } from "./numbers.js";
 
 const SMALLEST_FONT = 9.5;
-const LARGEST_FONT = 22;
+const LARGEST_FONT = 18;
 const WIDTH_OF_CHARACTER = 0.57; // of the font size, for tabular figures and the minus sign
 
 export const keyOf = (array, index) => `${array}:${index.join(",")}`;

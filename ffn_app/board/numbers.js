@@ -1,7 +1,6 @@
 // Reading and writing single numbers; the twin of ffn_core/matrix_text.py (a browser test compares
 // the two on the same cases). Whole matrices are read by Python.
 
-const SPACES = /^[\s\u00a0\u2009\u202f\ufeff]+|[\s\u00a0\u2009\u202f\ufeff]+$/g;
 const MINUS = /[\u2212\u2012\u2013\ufe63\uff0d]/g;
 const NUMBER = /^[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 export const MAX_MAGNITUDE = 1e30;
@@ -9,7 +8,7 @@ const MAX_LENGTH = 40;
 
 /** A typed number as {value}, or {problem} in words when it is none. */
 export function parseNumber(text) {
-  const trimmed = String(text).replace(SPACES, "");
+  const trimmed = String(text).trim();
   if (trimmed === "") return { problem: "The cell is empty; type a number, or Escape to keep the old one." };
   if (trimmed.length > MAX_LENGTH) return { problem: `A number has at most ${MAX_LENGTH} characters.` };
   const plain = trimmed.replace(MINUS, "-");
@@ -23,19 +22,16 @@ export function parseNumber(text) {
 
 const withMinus = (text) => text.replace(/-/g, "\u2212");
 
-/** Three significant digits, for a cell. */
+/** Three significant digits, for a cell; whole numbers of four digits keep all four. */
 export function shortNumber(value) {
-  if (value === null || Number.isNaN(value)) return "nan";
+  if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "\u2212inf";
-  if (value === 0) return "0";
-  const rounded = Number(value.toPrecision(3));
-  const size = Math.abs(rounded);
-  if (size >= 1e-4 && size < 1e4) {
-    const places = Math.max(0, 2 - Math.floor(Math.log10(size)));
-    return withMinus(rounded.toFixed(Math.min(places, 20)).replace(/(\.[0-9]*?)0+$/, "$1").replace(/\.$/, ""));
-  }
-  const [mantissa, exponent] = rounded.toExponential(2).split("e");
-  return withMinus(`${mantissa.replace(/\.?0+$/, "")}e${Number(exponent)}`);
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  const text = size >= 999.5 && size < 9999.5 ? value.toFixed(0) : size < 1e-4 ? value.toExponential(2) : value.toPrecision(3);
+  const [mantissa, exponent] = text.split("e");
+  const trimmed = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+  return withMinus(exponent === undefined ? trimmed : `${trimmed}e${Number(exponent)}`);
 }
 
 /** Every digit of a number: the shortest text that reads back as the same number. */

@@ -1,0 +1,1 @@
+"""Hourglass's tests, told as lessons."""
