@@ -133,8 +133,11 @@ def test_numbers_of_the_cat_example_have_one_or_two_digits():
 
 
 def test_the_random_example_is_the_same_for_the_same_seed():
-    assert example("random") is random_example(128, 512, 16, 0)
-    assert example("random").x.shape == (16, 128)
+    again = random_example(128, 512, 16, 0)
+    np.testing.assert_array_equal(again.x, example("random").x)
+    np.testing.assert_array_equal(again.ffn.w1, example("random").ffn.w1)
+    assert again.x.shape == (16, 128)
+    assert random_example(3, 5, 2, 1) is random_example(3, 5, 2, 1), "replaying edits must not draw it again"
     one, other = random_example(3, 5, 2, 1), random_example(3, 5, 2, 2)
     assert (one.x != other.x).any()
     assert (one.ffn.w1 != other.ffn.w1).any()

@@ -361,9 +361,10 @@ class Board {
     [...this.steps.children].forEach((button, at) => {
       if (button.className === "step") setAttribute(button, "aria-pressed", String(data.step === at - 1));
     });
-    const { compare, compare_offer: offer } = data;
-    setText(this.compare, compare ? `Hide ${compare}` : `Show ${offer} beside`);
-    setAttribute(this.compare, "aria-pressed", String(Boolean(compare)));
+    setText(this.compare, `${data.compare_offer} beside`);
+    setAttribute(this.compare, "aria-label", `Show ${data.compare_offer} beside`);
+    setAttribute(this.compare, "title", `What the same weights give under ${data.compare_offer}`);
+    setAttribute(this.compare, "aria-pressed", String(Boolean(data.compare)));
     this.#positionChips(data);
   }
 
@@ -375,7 +376,7 @@ class Board {
     const scale = (name, [low, high]) =>
       make("span", { class: "scale", title: "Blue is positive, orange negative. The scale stays while you edit; numbers beyond it have its full colour." },
         `${name} ${low}`, make("i", { style: `background: linear-gradient(to right, ${this.paint.stops.join(", ")})` }), high);
-    const fit = log && make("button", { type: "button", "aria-pressed": String(fitted), title: "Set the colour scales by the numbers as they are now, or back to those of the starting point", onclick: () => push({ kind: "fit", on: !fitted }) }, fitted ? "start's colours" : "fit colours");
+    const fit = log && make("button", { type: "button", "aria-pressed": String(fitted), "aria-label": "Fit colours", title: "Set the colour scales by the numbers as they are now, or back to those of the starting point", onclick: () => push({ kind: "fit", on: !fitted }) }, "fit");
     const focused = this.legend.contains(this.stage.getRootNode().activeElement);
     this.legend.replaceChildren(...[scale("weights", legend.weight), scale("others", legend.signal), fit].filter(Boolean));
     if (focused) this.legend.lastElementChild.focus();
