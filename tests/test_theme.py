@@ -19,14 +19,15 @@ def paper(look: str, option: str, otherwise: str) -> str:
     return colour
 
 
-# What Streamlit draws a page on where the configuration does not say otherwise; the explanation's box is secondary.
+# What Streamlit 1.67 draws on where the configuration does not say otherwise; the explanation stands in a box of the
+# secondary colour.
 PAPERS = {
     "light": paper("light", "backgroundColor", "#ffffff"),
-    "dark": paper("dark", "backgroundColor", "#0e1117"),
+    "dark": paper("dark", "backgroundColor", "#171614"),
 }
 BOXES = {
-    "light": paper("light", "secondaryBackgroundColor", "#f0f2f6"),
-    "dark": paper("dark", "secondaryBackgroundColor", "#262730"),
+    "light": paper("light", "secondaryBackgroundColor", "#f8f8f7"),
+    "dark": paper("dark", "secondaryBackgroundColor", "#2d2b27"),
 }
 SHARES = [k / 200 for k in range(-200, 201)]
 
