@@ -1,6 +1,7 @@
 """The forward pass: shapes, dtypes, what is refused and what is kept."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from ffn_core import FFN
 rng = np.random.default_rng(7)
 
 
-def make(d_model=4, d_ff=8, **changes):
-    arrays = {
+def make(d_model: int = 4, d_ff: int = 8, **changes: Any) -> FFN:
+    arrays: dict[str, Any] = {
         "w1": rng.standard_normal((d_ff, d_model)),
         "b1": rng.standard_normal(d_ff),
         "w2": rng.standard_normal((d_model, d_ff)),

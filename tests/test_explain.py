@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ffn_core import FFN, example, explain
+from ffn_core import FFN, Trace, example, explain
 
 
-def of(name):
+def of(name: str) -> Trace:
     chosen = example(name)
     return chosen.ffn.forward(chosen.x)
 

@@ -1,11 +1,13 @@
 """The backward pass: by hand for two neurons, then against central differences for everything."""
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from ffn_core import ACTIVATIONS, FFN
+from ffn_core.activations import Array
 
 ARRAYS = ("w1", "b1", "w2", "b2")
 
@@ -27,7 +29,7 @@ def test_a_two_by_two_network_by_hand():
     assert gradients.b2.tolist() == [1, 10]
 
 
-def central_difference(loss, array, h=1e-5):
+def central_difference(loss: Callable[[Array], float], array: Array, h: float = 1e-5) -> Array:
     """The gradient of loss(array), entry by entry."""
     result = np.empty_like(array)
     for index in np.ndindex(array.shape):
@@ -47,15 +49,17 @@ def test_every_gradient_is_a_central_difference_of_the_loss(name, lead):
     trace = ffn.forward(x)
     assert np.abs(trace.hidden).min() > 1e-3, "a kink within reach of h would be a false alarm (case N7)"
 
-    def loss(network, argument):
-        return (network.forward(argument).output * d_output).sum()
+    def loss(network: FFN, argument: Array) -> float:
+        return float((network.forward(argument).output * d_output).sum())
 
     gradients = trace.backward(d_output)
     np.testing.assert_allclose(gradients.x, central_difference(lambda a: loss(ffn, a), x), atol=1e-8)
     for array in ARRAYS:
-        expected = central_difference(
-            lambda a, array=array: loss(dataclasses.replace(ffn, **{array: a}), x), getattr(ffn, array)
-        )
+
+        def of_weights(values: Array, array: str = array) -> float:
+            return loss(dataclasses.replace(ffn, **{array: values}), x)
+
+        expected = central_difference(of_weights, getattr(ffn, array))
         np.testing.assert_allclose(getattr(gradients, array), expected, atol=1e-8)
 
 
@@ -65,13 +69,13 @@ def test_the_inner_gradients_are_central_differences_too():
     d_output = np.array([[1.0, -2.0, 0.5], [0.0, 1.0, 3.0]])
     gradients = trace.backward(d_output)
 
-    def after_hidden(hidden):
-        return ((ACTIVATIONS[ffn.activation](hidden) @ ffn.w2.T) * d_output).sum()
+    def after_hidden(hidden: Array) -> float:
+        return float(((ACTIVATIONS[ffn.activation](hidden) @ ffn.w2.T) * d_output).sum())
 
     np.testing.assert_allclose(gradients.hidden, central_difference(after_hidden, trace.hidden), atol=1e-8)
     np.testing.assert_allclose(
         gradients.activated,
-        central_difference(lambda a: ((a @ ffn.w2.T) * d_output).sum(), trace.activated),
+        central_difference(lambda a: float(((a @ ffn.w2.T) * d_output).sum()), trace.activated),
         atol=1e-8,
     )
 
