@@ -63,7 +63,7 @@ class Activation:
     `latex` is the formula in x, `source` the publication, `aliases` the names in published model configs.
     `steps` writes the formula with a number plugged in, as the lessons do: `0.5*0.43*(1 + tanh(0.3459))`.
     `value` and `slope` are the formulas behind the call and `derivative`; `value(x, out)` writes to `out`, because
-    temporaries would cost a fifth of the time.
+    temporaries would cost a sixth of the time.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,8 @@ def test_every_gradient_is_a_central_difference_of_the_loss(name, lead):
     for array in ARRAYS:
 
         def of_weights(values: Array, array: str = array) -> float:
-            return loss(dataclasses.replace(ffn, **{array: values}), x)
+            changed: dict[str, Any] = {array: values}
+            return loss(dataclasses.replace(ffn, **changed), x)
 
         expected = central_difference(of_weights, getattr(ffn, array))
         np.testing.assert_allclose(getattr(gradients, array), expected, atol=1e-8)
