@@ -11,21 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from ffn_core.activations import ACTIVATIONS, Array, activation
+from ffn_core.activations import ACTIVATIONS
 from ffn_core.dense import Trace
-from ffn_core.examples import EXAMPLES, example, lesson_differences
-from ffn_core.explain import Stage, explain
+from ffn_core.examples import EXAMPLES, example
 from ffn_core.scenario import Scenario
-
-# A trace with more hidden numbers is summarised: four pages of formulas teach nobody.
-_MOST_FORMULAS = 200
-
-_STAGES: tuple[tuple[Stage, str], ...] = (
-    ("hidden", "w1 · x + b1"),
-    ("activated", "the nonlinearity of hidden"),
-    ("output", "w2 · activated + b2"),
-    ("residual", "x + output"),
-)
+from ffn_core.trace_text import arrays_of, difference_lines, trace_lines
 
 
 class _Parser(argparse.ArgumentParser):
@@ -105,14 +95,8 @@ def _with_activation(shown: _Shown, name: str) -> _Shown:
     return replace(shown, trace=ffn.forward(shown.trace.x), is_lesson=shown.is_lesson and same)
 
 
-def _arrays(trace: Trace) -> dict[str, Array]:
-    ffn = trace.ffn
-    weights = {"w1": ffn.w1, "b1": ffn.b1, "w2": ffn.w2, "b2": ffn.b2}
-    return {"x": trace.x, **weights, **{stage: getattr(trace, stage) for stage, _ in _STAGES}}
-
-
 def _as_json(shown: _Shown) -> dict[str, Any]:
-    ffn, arrays = shown.trace.ffn, _arrays(shown.trace)
+    ffn, arrays = shown.trace.ffn, arrays_of(shown.trace)
     return {
         "title": shown.title,
         "words": shown.words,
@@ -133,52 +117,13 @@ def _strict(numbers: Any) -> Any:
 
 
 def _as_lesson(shown: _Shown) -> Iterator[str]:
-    trace = shown.trace
-    ffn, arrays = trace.ffn, _arrays(trace)
-    named = activation(ffn.activation)
     yield shown.title
     yield shown.about
     yield ""
-    yield f"output = w2 · act(w1 · x + b1) + b2, act = {named.label} ({named.name})"
-    yield f"d_model = {ffn.d_model}, d_ff = {ffn.d_ff}, {ffn.n_parameters:,} parameters"
-    for name in ("w1", "b1", "w2", "b2", "x"):
-        yield ""
-        yield f"{name} {list(arrays[name].shape)}"
-        yield _written(arrays[name])
-    whole = trace.hidden.size <= _MOST_FORMULAS
-    positions = range(len(shown.words)) if whole else range(1)
-    if not whole:
-        yield ""
-        yield f"There are {trace.hidden.size:,} hidden numbers; here is the first of each stage."
-    for position in positions:
-        for stage, formula in _STAGES:
-            yield ""
-            yield f"{stage} = {formula}, position {position}, {shown.words[position]!r}"
-            width = arrays[stage].shape[-1] if whole else 1
-            yield from (explain(trace, stage, position, index).text for index in range(width))
-    for stage, _ in _STAGES:
-        yield ""
-        yield f"{stage} {list(arrays[stage].shape)}"
-        yield _written(arrays[stage])
+    yield from trace_lines(shown.trace, shown.words)
     if shown.is_lesson:
         yield ""
-        yield "Where the lesson prints other numbers"
-        for row in lesson_differences():
-            yield ""
-            yield f"{row.where}: {row.note}"
-            yield f"  printed {', '.join(row.printed)}"
-            yield f"  right   {', '.join(map(_right, row.right, row.printed))}"
-
-
-def _right(right: float, printed: str) -> str:
-    """`right` with as many decimals as the lesson prints, or four, where that shows more."""
-    return f"{right:.{max(4, len(printed.partition('.')[2]))}f}"
-
-
-def _written(array: Array) -> str:
-    return np.array2string(
-        array, precision=4, suppress_small=True, threshold=_MOST_FORMULAS, max_line_width=100
-    )
+        yield from difference_lines()
 
 
 if __name__ == "__main__":
