@@ -10,6 +10,7 @@ read back bit for bit, without the 0 before the point:
     rw_7z                 w1 randomized with seed 7
     iwz                   w1 = the identity
     m5z  f12z             d_model = 5, d_ff = 12
+    s3_.5z                the strength of neuron 3 = 0.5
     p1_catz  q1z  n0_az   position 1 inserted with the word "cat"; position 1 removed; position 0 named "a"
     tz ... uz             the statements between are one gesture
 
@@ -47,6 +48,7 @@ _BLOCK = re.compile(rf"([XWBVC])({_INT}(?:\.{_INT})?)_({_NUMBER}(?:[_~]{_NUMBER}
 _RANDOMIZE = re.compile(rf"r([xwbvc])_({_INT})")
 _IDENTITY = re.compile(r"i([xwbvc])")
 _WIDTH = re.compile(rf"([mf])({_INT})")
+_STRENGTH = re.compile(rf"s({_INT})_({_NUMBER})")
 _POSITION = re.compile(rf"([pn])({_INT})_((?:[A-Za-y0-9]|-[0-9a-f]{{2}})*)|(q)({_INT})")
 
 
@@ -112,6 +114,8 @@ def _statement(edit: RawEdit) -> str:
         return f"i{_LETTER_OF[index[0]]}z"
     if array in _WIDTH_OF.values():
         return f"{_LETTER_OF_EDIT[array]}{value}z"
+    if array == "strength":
+        return f"s{index[0]}_{_shortest(value)}z"
     word = "" if array == "remove_position" else f"_{_escaped(value)}"
     return f"{_LETTER_OF_EDIT[array]}{index[0]}{word}z"
 
@@ -129,6 +133,8 @@ def _edit(statement: str) -> RawEdit | None:
         return "identity", (_ARRAY_OF[match[1]],), 1.0
     if match := _WIDTH.fullmatch(statement):
         return _WIDTH_OF[match[1]], (), int(match[2])
+    if match := _STRENGTH.fullmatch(statement):
+        return "strength", (int(match[1]),), float(match[2])
     if match := _POSITION.fullmatch(statement):
         if match[4]:
             return "remove_position", (int(match[5]),), ""

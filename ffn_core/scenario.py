@@ -22,6 +22,7 @@ from ffn_core.dense import FFN
 from ffn_core.examples import EXAMPLES, Example, example, random_example
 from ffn_core.link import MAX_EDIT_TEXT, RawEdit, decode, encode, plain_text
 from ffn_core.matrix_text import MAX_MAGNITUDE
+from ffn_core.memories import with_strengths
 
 Array = npt.NDArray[np.float64]
 
@@ -40,6 +41,7 @@ MAX_D_FF = 1024
 MAX_POSITIONS = 64
 # ... and how far edits may enlarge a smaller one.
 MAX_EDITED = {"d_model": 16, "d_ff": 64, "positions": 32}
+MAX_STRENGTH = 100.0
 MAX_WORD = 24
 MAX_EDITS = 5000
 MAX_WORK = 10_000_000
@@ -72,8 +74,12 @@ class Edit(NamedTuple):
     insert_position    (i,)                the word of a new row i of zeros in x
     remove_position    (i,)                ""
     word               (i,)                the new word of position i
+    strength           (j,)                a factor from -100 to 100: an intervention on neuron j
     together           ()                  a tuple of edits made, and undone, as one; not nested
     =================  ==================  =======================================================
+
+    A strength multiplies value j in what `Scenario.build` gives; the column of w2 itself stays, and edits of w2 write
+    to that. The last one for a neuron holds, 1.0 takes it back, and a d_ff that cuts the neuron off drops it.
     """
 
     array: str
@@ -129,15 +135,32 @@ class Scenario:
         for array in state.arrays.values():
             array.setflags(write=False)
         weights = {array: state.arrays[array] for array in ARRAYS if array != "x"}
+        ffn = FFN(**weights, activation=name)
+        if state.strengths:
+            ffn = with_strengths(ffn, state.strengths)
         object.__setattr__(self, "activation", name)
         object.__setattr__(self, "edits", edits)
         object.__setattr__(self, "words", tuple(state.words))
-        object.__setattr__(self, "_built", (FFN(**weights, activation=name), state.arrays["x"]))
+        object.__setattr__(self, "_strengths", state.strengths)
+        object.__setattr__(self, "_built", (ffn, state.arrays["x"]))
 
     def build(self) -> tuple[FFN, Array]:
-        """The network and x [positions, d_model], float64 and read-only; the same objects at each call."""
+        """The network and x [positions, d_model], float64 and read-only; the same objects at each call.
+
+        Its w2 has the interventions in it: column j is the column as edited, times `strengths[j]`.
+        """
         built: tuple[FFN, Array] = self.__dict__["_built"]
         return built
+
+    @property
+    def strengths(self) -> dict[int, float]:
+        """The factor of each neuron that is intervened on, in the neurons' order; one at 1 is none."""
+        return dict(sorted(self.__dict__["_strengths"].items()))
+
+    def without_strengths(self) -> "Scenario":
+        """The same edits without the interventions: what the network is before them; itself where there are none."""
+        edits = tuple(_without_strengths(self.edits))
+        return self if edits == self.edits else self._with(edits)
 
     def edit(self, *edits: Edit | tuple[Any, ...]) -> "Scenario":
         """With these edits made as well."""
@@ -160,7 +183,8 @@ class Scenario:
     ) -> "Scenario":
         """With one more edit that makes this scenario hold `ffn`, x [positions, d_model] and the words.
 
-        None keeps x as far as it fits, and the words. The activation becomes `ffn`'s; it is no edit, and undo
+        None keeps x as far as it fits, and the words. `ffn`'s values are taken as they are, so every strength is
+        taken back. The activation becomes `ffn`'s; it is no edit, and undo
         does not bring the old one back. Raises EditError where the arrays are larger than edits may make
         them: a scenario on `RandomBase(d_model, d_ff, n_positions, 0)` holds larger ones.
         """
@@ -172,9 +196,15 @@ class Scenario:
         return scenario.edit(("together", (), steps)) if steps else scenario
 
     def compact(self) -> "Scenario":
-        """The same network, x and words in at most one edit, which holds only what differs from the start."""
-        ffn, x = self.build()
-        return self.start().holding(ffn, x, self.words)
+        """The same network, x and words in at most one edit, which holds only what differs from the start.
+
+        Interventions stay interventions.
+        """
+        ffn, x = self.without_strengths().build()
+        held = self.start().holding(ffn, x, self.words).edits
+        steps = [step for gesture in held for step in gesture.value]
+        steps += [("strength", (neuron,), factor) for neuron, factor in self.strengths.items()]
+        return self._with([("together", (), steps)] if steps else [])
 
     def changes(self) -> dict[str, npt.NDArray[np.bool_] | None]:
         """For each of ARRAYS, which entries differ from the start; None where the shape does."""
@@ -260,6 +290,15 @@ def _arrays(ffn: FFN, x: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     return {"x": x, "w1": ffn.w1, "b1": ffn.b1, "w2": ffn.w2, "b2": ffn.b2}
 
 
+def _without_strengths(edits: Iterable[Edit]) -> Iterator[Edit]:
+    for edit in edits:
+        if edit.array == "together":
+            if kept := tuple(_without_strengths(edit.value)):
+                yield edit._replace(value=kept)
+        elif edit.array != "strength":
+            yield edit
+
+
 def _count(edits: Iterable[Edit]) -> int:
     return sum(len(edit.value) if edit.array == "together" else 1 for edit in edits)
 
@@ -272,6 +311,7 @@ class _State:
             name: np.array(array, dtype=np.float64) for name, array in _arrays(start.ffn, start.x).items()
         }
         self.words = list(start.words)
+        self.strengths: dict[int, float] = {}
         self.work = 0.0
         self.most = {axis: max(most, self.size(axis)) for axis, most in MAX_EDITED.items()}
 
@@ -397,7 +437,24 @@ class _State:
             kept = tuple(slice(min(m, n)) for m, n in zip(old.shape, new.shape, strict=True))
             new[kept] = old[kept]
             self.arrays[array] = new
+        self.strengths = {j: factor for j, factor in self.strengths.items() if j < self.size("d_ff")}
         return Edit(name, (), width)
+
+    def _strength(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
+        if len(index) != 1:
+            raise EditError(f"{name} takes one neuron, as in ({name!r}, (0,), 0.5); got {_short(index)}")
+        neuron = _integer(f"the neuron of {name}", index[0])
+        if not 0 <= neuron < self.size("d_ff"):
+            raise EditError(
+                f"the neuron of {name} must be from 0 to {self.size('d_ff') - 1}, got {_short(neuron)}"
+            )
+        factor = _number(name, value)
+        if abs(factor) > MAX_STRENGTH:
+            raise EditError(f"a strength must be from -100 to 100, got {_short(value)}; edit w2 for more")
+        self.strengths.pop(neuron, None)
+        if factor != 1:
+            self.strengths[neuron] = factor
+        return Edit(name, (neuron,), factor)
 
     def _position(self, name: str, index: tuple[Any, ...], n: int) -> int:
         if len(index) != 1:
@@ -441,6 +498,7 @@ _OPERATIONS: dict[str, Callable[[_State, str, tuple[Any, ...], Any], Edit]] = {
     "insert_position": _State._insert_position,
     "remove_position": _State._remove_position,
     "word": _State._rename,
+    "strength": _State._strength,
 }
 
 
@@ -511,6 +569,8 @@ def _steps(state: _State, ffn: FFN, x: npt.ArrayLike | None, words: Iterable[str
     def step(*edit: Any) -> Edit:
         return state.apply(edit)
 
+    for neuron in sorted(state.strengths):
+        yield step("strength", (neuron,), 1.0)
     for axis, width in (("d_model", ffn.d_model), ("d_ff", ffn.d_ff)):
         if width > state.most[axis]:
             raise EditError(

@@ -61,6 +61,8 @@ def test_the_default_scenario_needs_no_parameters():
             {"ex": "memories", "v": "1", "e": "piwz"},
         ),
         (Scenario().edit(("d_model", (), 5), ("d_ff", (), 12)), {"v": "1", "e": "pm5zf12z"}),
+        (Scenario().edit(("strength", (3,), 0.5)), {"v": "1", "e": "ps3_.5z"}),
+        (Scenario().edit(("strength", (7,), 0.0), ("strength", (7,), -1.0)), {"v": "1", "e": "ps7_0zs7_-1z"}),
         (Scenario().edit(("insert_position", (1,), "cat")), {"v": "1", "e": "pp1_catz"}),
         (Scenario().edit(("remove_position", (1,), "")), {"v": "1", "e": "pq1z"}),
         (Scenario().edit(("word", (0,), "zoé")), {"v": "1", "e": "pn0_-7ao-c3-a9z"}),
@@ -147,6 +149,11 @@ edit_of_any_kind = st.one_of(
     st.tuples(st.just("randomize"), st.tuples(st.sampled_from(ARRAYS)), st.integers(0, 2**32 - 1)),
     st.tuples(st.just("identity"), st.tuples(st.sampled_from(ARRAYS)), st.just(1.0)),
     st.tuples(st.sampled_from(["d_model", "d_ff"]), st.just(()), st.integers(1, 12)),
+    st.tuples(
+        st.just("strength"),
+        st.tuples(st.integers(0, 12)),
+        st.one_of(st.sampled_from([0.0, 1.0]), st.floats(-100, 100)),
+    ),
     st.tuples(st.sampled_from(["insert_position", "word"]), st.tuples(st.integers(0, 4)), words),
     st.tuples(st.just("remove_position"), st.tuples(st.integers(0, 4)), st.just("")),
 )
@@ -178,9 +185,33 @@ def test_a_link_opens_exactly_what_it_was_made_from(scenario):
 def test_compacting_never_changes_what_is_built(scenario):
     compact = scenario.compact()
     assert compact.words == scenario.words
+    assert compact.strengths == scenario.strengths
     np.testing.assert_array_equal(compact.build()[1], scenario.build()[1])
     for name in ("w1", "b1", "w2", "b2"):
         np.testing.assert_array_equal(getattr(compact.build()[0], name), getattr(scenario.build()[0], name))
+
+
+@given(scenarios())
+@repeatable
+def test_interventions_scale_the_columns_of_w2_and_nothing_else(scenario):
+    plain, (ffn, x) = scenario.without_strengths(), scenario.build()
+    assert plain.strengths == {}
+    assert (plain.words, plain.activation) == (scenario.words, scenario.activation)
+    stored, stored_x = plain.build()
+    np.testing.assert_array_equal(stored_x, x)
+    for name in ("w1", "b1", "b2"):
+        np.testing.assert_array_equal(getattr(stored, name), getattr(ffn, name))
+    for neuron in range(ffn.d_ff):
+        factor = scenario.strengths.get(neuron, 1.0)
+        np.testing.assert_array_equal(ffn.w2[:, neuron], factor * stored.w2[:, neuron])
+
+
+@given(scenarios())
+@repeatable
+def test_holding_what_is_built_leaves_no_intervention(scenario):
+    held = scenario.holding(*scenario.build())
+    assert held.strengths == {}
+    np.testing.assert_array_equal(held.build()[0].w2, scenario.build()[0].w2)
 
 
 # Damage
@@ -207,6 +238,9 @@ def test_the_example_for_damage_is_deflated():
         ({"e": "phelloz"}, "An edit cannot be read: 'hello'."),
         ({"e": "pb8_1z"}, "An edit was dropped: b1 is [d_ff] = [8]; indexes count from 0"),
         ({"e": "pb0_1e31z"}, "An edit was dropped: b1[0] must be finite"),
+        ({"e": "ps8_0z"}, "An edit was dropped: the neuron of strength must be from 0 to 7, got 8"),
+        ({"e": "ps0_101z"}, "An edit was dropped: a strength must be from -100 to 100, got 101.0"),
+        ({"e": "ps0.1_1z"}, "An edit cannot be read: 's0.1_1'."),
         ({"e": "pb0_1e999z"}, "An edit was dropped: b1[0] must be finite"),
         ({"e": "pb0_nanz"}, "An edit cannot be read: 'b0_nan'."),
         ({"e": "pn0_-ffz"}, ""),  # no UTF-8: a replacement character stands for it
@@ -306,7 +340,7 @@ def assert_opens_something_sound(query: object) -> None:
 
 
 anything = st.one_of(st.none(), st.integers(), st.binary(), st.text(), st.lists(st.text(), max_size=2))
-statement = st.text("xwbvcXWBVCrimfpqntu0123456789._~-e", max_size=12)
+statement = st.text("xwbvcXWBVCrimfspqntu0123456789._~-e", max_size=12)
 looks_like_edits = st.lists(statement, max_size=10).map(lambda parts: "p" + "z".join(parts))
 
 

@@ -301,6 +301,109 @@ def test_changes_are_unknown_where_the_shape_differs():
     assert not changes["x"].any()
 
 
+# Interventions
+
+
+def test_a_strength_multiplies_a_value_in_what_is_built():
+    before, after = arrays(Scenario()), arrays(Scenario().edit(("strength", (2,), -0.5)))
+    np.testing.assert_array_equal(after["w2"][:, 2], [-0.05, -0.1, -0.1, -0.05])
+    np.testing.assert_array_equal(np.delete(after["w2"], 2, axis=1), np.delete(before["w2"], 2, axis=1))
+    for name in ("x", "w1", "b1", "b2"):
+        np.testing.assert_array_equal(after[name], before[name])
+    changes = differences(Scenario().edit(("strength", (2,), -0.5)))
+    assert np.argwhere(changes["w2"]).tolist() == [[0, 2], [1, 2], [2, 2], [3, 2]]
+
+
+def test_a_neuron_switched_off_still_matches_and_writes_nothing():
+    # The second lesson's trace: neuron 1 fires with 2, and is all there is in the output [0, 2].
+    ffn, x = Scenario(base="memories").edit(("strength", (1,), 0.0)).build()
+    trace = ffn.forward(x)
+    assert trace.activated.tolist() == [[0, 2]]
+    assert trace.output.tolist() == [[0, 0]]
+
+
+def test_the_last_strength_of_a_neuron_holds_and_one_takes_it_back():
+    scenario = Scenario().edit(("strength", (5,), 0), ("strength", (2,), 3), ("strength", (5,), 0.5))
+    assert scenario.strengths == {2: 3.0, 5: 0.5}
+    assert list(scenario.strengths) == [2, 5]
+    back = scenario.edit(("strength", (5,), 1), ("strength", (2,), 1.0))
+    assert back.strengths == {}
+    assert_same(back, Scenario())
+    assert back.undo().strengths == {2: 3.0}
+    assert scenario.edits[0] == Edit("strength", (5,), 0.0)
+
+
+def test_strengths_handed_out_are_a_copy():
+    scenario = Scenario().edit(("strength", (5,), 0))
+    scenario.strengths.clear()
+    assert scenario.strengths == {5: 0.0}
+
+
+def test_the_value_under_a_strength_stays_and_can_be_edited():
+    scenario = Scenario().edit(("strength", (0,), 0.5), ("w2", (0, 0), 8.0))
+    assert scenario.build()[0].w2[0, 0] == 4.0
+    assert scenario.without_strengths().build()[0].w2[0, 0] == 8.0
+    assert scenario.edit(("strength", (0,), 0.0), ("strength", (0,), 1.0)).build()[0].w2[0, 0] == 8.0
+
+
+def test_without_strengths_the_other_edits_stay():
+    gesture = ("together", (), (("strength", (0,), 0.0), ("b1", (0,), 1.0)))
+    only = ("together", (), (("strength", (1,), 0.0),))
+    scenario = Scenario(activation="relu").edit(gesture, only, ("strength", (2,), 0.0), ("b2", (0,), 1.0))
+    plain = scenario.without_strengths()
+    assert plain.edits == (Edit("together", (), (Edit("b1", (0,), 1.0),)), Edit("b2", (0,), 1.0))
+    assert plain.activation == "relu"
+    assert plain.without_strengths() is plain
+
+
+def test_a_strength_outlives_what_is_done_to_the_weights():
+    scenario = Scenario().edit(("strength", (1,), 0.0), ("randomize", ("w2",), 3), ("d_model", (), 6))
+    assert scenario.strengths == {1: 0.0}
+    assert not scenario.build()[0].w2[:, 1].any()
+    assert scenario.build()[0].w2[0, 0] == FFN.random(4, 8, seed=3).w2[0, 0]
+
+
+def test_a_neuron_that_is_cut_off_loses_its_strength():
+    narrower = Scenario().edit(("strength", (7,), 0.0), ("strength", (6,), 2.0), ("d_ff", (), 7))
+    assert narrower.strengths == {6: 2.0}
+    assert narrower.edit(("d_ff", (), 8), ("w2", (0, 7), 1.0)).build()[0].w2[0, 7] == 1.0
+
+
+def test_compacting_keeps_interventions_apart_from_the_weights():
+    scenario = Scenario().edit(("strength", (7,), 0.0), ("strength", (7,), 0.25), ("w2", (0, 7), 8.0))
+    compact = scenario.compact()
+    assert compact.edits == (Edit("together", (), (Edit("w2", (0, 7), 8.0), Edit("strength", (7,), 0.25))),)
+    assert_same(compact, scenario)
+
+
+def test_holding_given_weights_takes_strengths_back():
+    ffn = FFN.random(4, 8, seed=2)
+    scenario = Scenario().edit(("strength", (1,), 0.0))
+    held = scenario.holding(ffn)
+    assert held.strengths == {}
+    np.testing.assert_array_equal(held.build()[0].w2, ffn.w2)
+    assert_same(held.undo().with_activation("gelu_tanh"), scenario)
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (("strength", (8,), 0.0), "the neuron of strength must be from 0 to 7, got 8"),
+        (("strength", (-1,), 0.0), "from 0 to 7, got -1"),
+        (("strength", (1.0,), 0.0), "the neuron of strength must be an integer"),
+        (("strength", (), 0.0), "strength takes one neuron"),
+        (("strength", (0, 1), 0.0), "strength takes one neuron"),
+        (("strength", (0,), 100.5), "a strength must be from -100 to 100, got 100.5; edit w2 for more"),
+        (("strength", (0,), float("nan")), "strength must be finite"),
+        (("strength", (0,), "off"), "strength takes a number"),
+        (("strength", (0,), (1.0, 2.0)), "strength takes a number"),
+    ],
+)
+def test_strengths_have_rules(edit, reason):
+    with pytest.raises(EditError, match=reason):
+        Scenario().edit(edit)
+
+
 # Few edits for many
 
 
@@ -312,6 +415,7 @@ def test_changes_are_unknown_where_the_shape_differs():
         ("lesson", [("w1", (0, 0), 5.0), ("w1", (7, 3), 5.0), ("b1", (), 0.25), ("w2", (), 0.0)]),
         ("lesson", [("d_model", (), 2), ("d_model", (), 6), ("randomize", ("w1",), 1), ("d_ff", (), 3)]),
         ("cat", [("remove_position", (0,), ""), ("word", (1,), "sits"), ("x", (1, 0), 3.0)]),
+        ("cat", [("strength", (3,), 0.0), ("w2", (0, 3), 2.0), ("d_ff", (), 6), ("strength", (5,), 9.0)]),
         ("memories", [("insert_position", (1,), "b"), ("insert_position", (0,), "a"), ("x", (), 1.0)]),
     ],
 )
