@@ -16,6 +16,7 @@ One name has one meaning everywhere:
     output      activated @ w2.T + b2, without the residual                [..., d_model]
     residual    x + output, what the block passes on                       [..., d_model]
     contribution   activated_j · value_j, what neuron j adds to one output [d_model]
+    strength    a factor on value j, and so on neuron j's contribution: an intervention
     neuron      an index into d_ff
     position    an index into the leading axes of x, for one such axis the sequence
 
@@ -23,6 +24,7 @@ Matrices are [out, in], as in W @ x and `torch.nn.Linear`. Keys and values are t
 arXiv:2012.14913, and not attention's.
 """
 
+from ffn_core import curves, memories
 from ffn_core.activations import ACTIVATIONS, Activation, activation
 from ffn_core.dense import FFN, Gradients, Trace
 from ffn_core.examples import EXAMPLES, Example, Printed, example, lesson_differences, random_example
@@ -42,8 +44,10 @@ __all__ = [
     "Term",
     "Trace",
     "activation",
+    "curves",
     "example",
     "explain",
     "lesson_differences",
+    "memories",
     "random_example",
 ]

@@ -76,8 +76,9 @@ def _memories() -> Example:
         name="memories",
         title="Two memories, 2 to 2",
         description=(
-            "Key [1, 1] looks for two equal coordinates and stays silent; key [1, -1] looks for opposite "
-            "ones and fires. W2 is the identity, so the output lists how hard each fired."
+            "Key [1, 1] adds x1 and x2: pushing the same way, up, they would make it fire; here they oppose each "
+            "other and it stays silent. Key [1, -1] subtracts, and fires. W2 is the identity, so the output lists "
+            "how hard each fired."
         ),
         source=_LESSON_2,
         ffn=FFN.from_arrays(
@@ -91,7 +92,32 @@ def _memories() -> Example:
         x=np.array([[1.0, -1.0]]),
         words=("token 0",),
         features=("x1", "x2"),
-        neurons=("x1 and x2 alike", "x1 and x2 opposed"),
+        neurons=("x1 and x2 add up above 0", "x1 is above x2"),
+    )
+
+
+def _and_gate() -> Example:
+    return Example(
+        name="and_gate",
+        title="An AND gate, 3 to 1 to 3",
+        description=(
+            "One memory that computes with its bias: the key adds a and b, the bias -1 asks for more than one of "
+            "them, and the value writes the answer to a feature of its own. The four positions are the truth table. "
+            "With bias 0 it counts instead; with GELU it is 0.84 sure, and says a little less than no to 0 0."
+        ),
+        source="made for Hourglass, after Geva et al. 2021, arXiv:2012.14913",
+        ffn=FFN.from_arrays(
+            w1=[[1, 1, 0]],
+            b1=[-1],
+            w2=[[0], [0], [1]],
+            b2=np.zeros(3),
+            layout="out_in",
+            activation="relu",
+        ),
+        x=np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]], dtype=np.float64),
+        words=("0 0", "0 1", "1 0", "1 1"),
+        features=("a", "b", "a and b"),
+        neurons=("a and b together exceed 1",),
     )
 
 
@@ -166,7 +192,8 @@ def random_example(d_model: int, d_ff: int, n_positions: int, seed: int) -> Exam
 
 
 EXAMPLES: dict[str, Example] = {
-    entry.name: entry for entry in (_lesson(), _memories(), _cat(), random_example(128, 512, 16, 0))
+    entry.name: entry
+    for entry in (_lesson(), _memories(), _cat(), random_example(128, 512, 16, 0), _and_gate())
 }
 
 

@@ -92,7 +92,7 @@ def with_strengths(ffn: FFN, strengths: Mapping[int, float]) -> FFN:
         raise ValueError(f"factors must be finite, got {factors.tolist()}; 0 switches a neuron off")
     w2 = ffn.w2.copy()
     with np.errstate(all="ignore"):
-        w2[:, neurons] = np.where(factors == 0, 0, w2[:, neurons] * factors)
+        w2[:, neurons] = np.where(factors == 0, 0, w2[:, neurons] * factors) + 0.0  # no -0
     return replace(ffn, w2=w2)
 
 

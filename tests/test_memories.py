@@ -1,5 +1,7 @@
 """Key-value memories: which neurons fire, what each one writes, and what is left without some of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -206,6 +208,43 @@ def test_a_mask_is_no_list_of_neurons():
 def test_a_factor_is_a_finite_number(factor):
     with pytest.raises(ValueError, match="factors"):
         scale(FOUR, 0, factor)
+
+
+# Two memories to break and mend
+
+
+def test_the_and_gate_writes_its_answer_for_each_row_of_the_truth_table():
+    gate = example("and_gate")
+    assert gate.words == ("0 0", "0 1", "1 0", "1 1")
+    trace = gate.ffn.forward(gate.x)
+    assert trace.hidden.tolist() == [[-1], [0], [0], [1]]
+    answers = trace.residual[:, gate.features.index("a and b")]
+    for word, answer in zip(gate.words, answers, strict=True):
+        a, b = map(int, word.split())
+        assert answer == (a and b)
+    np.testing.assert_array_equal(trace.residual[:, :2], gate.x[:, :2])  # a and b themselves pass unchanged
+
+
+def test_the_and_gate_is_broken_by_its_bias_and_by_its_strength():
+    gate = example("and_gate")
+    counting = replace(gate.ffn, b1=np.zeros(1)).forward(gate.x)
+    assert counting.output[:, 2].tolist() == [0, 1, 1, 2]
+    assert not ablate(gate.ffn, 0).forward(gate.x).output.any()
+    # What the description says of GELU: GELU(1) and GELU(-1), case N1.
+    smooth = replace(gate.ffn, activation="gelu").forward(gate.x).output[:, 2]
+    np.testing.assert_allclose(smooth, [-0.158655253931, 0, 0, 0.841344746069], atol=1e-12)
+
+
+def test_the_second_lessons_memories_fire_as_they_are_named():
+    memories = example("memories")
+    assert memories.neurons == ("x1 and x2 add up above 0", "x1 is above x2")
+    up_down, both_up, both_down, down_up = memories.ffn.forward(
+        [[1, -1], [1, 1], [-1, -1], [-1, 1]]
+    ).activated
+    assert up_down.tolist() == [0, 2]  # the lesson's own x
+    assert both_up.tolist() == [2, 0]
+    # Alike and opposed as well, yet both are silent: a key looks for its own direction, not for the reverse.
+    assert both_down.tolist() == down_up.tolist() == [0, 0]
 
 
 # Sparse, dead, always on
