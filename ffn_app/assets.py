@@ -8,6 +8,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+import plotly
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
@@ -15,9 +16,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 ROOT = Path(__file__).parent
-FOLDERS = ("board", "frame")
+FOLDERS = ("board", "frame", "live_plot")
 SUFFIXES = (".js", ".css")
 PREFIX = "lib/hourglass"
+PLOTLY_PREFIX = f"lib/plotly/{plotly.__version__}"
+PLOTLY_FILE = "plotly.min.js"
+KEEP = "public, max-age=31536000, immutable"
 
 
 def _files() -> list[Path]:
@@ -41,13 +45,37 @@ class _Assets(StaticFiles):
         if folder not in FOLDERS or "/" in name or Path(name).suffix not in SUFFIXES:
             raise HTTPException(status_code=404)
         response = await super().get_response(path, scope)
-        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        response.headers["cache-control"] = KEEP
+        return response
+
+
+class _Library(StaticFiles):
+    """One file of an installed package, which browsers may keep: its address holds the version."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if path != PLOTLY_FILE:
+            raise HTTPException(status_code=404)
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = KEEP
         return response
 
 
 def asset_routes() -> list[BaseRoute]:
     """The routes for `st.App(routes=...)`."""
-    return [Mount(f"/{PREFIX}/{version()}", _Assets(directory=ROOT))]
+    return [
+        Mount(f"/{PREFIX}/{version()}", _Assets(directory=ROOT)),
+        Mount(f"/{PLOTLY_PREFIX}", _Library(directory=Path(plotly.__file__).parent / "package_data")),
+    ]
+
+
+def plotly_address(base_path: str) -> str:
+    """Where the browser finds plotly.min.js, from the host on."""
+    return f"{_base(base_path)}{PLOTLY_PREFIX}/{PLOTLY_FILE}"
+
+
+def _base(base_path: str) -> str:
+    inner = base_path.strip("/")
+    return f"/{inner}/" if inner else "/"
 
 
 def module_loader(module: str, base_path: str) -> str:
@@ -57,8 +85,7 @@ def module_loader(module: str, base_path: str) -> str:
         module: such as "board/board.js"; its default export is the component's.
         base_path: Streamlit's `server.baseUrlPath`, where the app is not at the root of its host.
     """
-    base = f"/{base_path.strip('/')}/" if base_path.strip("/") else "/"
-    address = f"{base}{PREFIX}/{version()}/{module}"
+    address = f"{_base(base_path)}{PREFIX}/{version()}/{module}"
     return (
         f'const module = await import(new URL("{address}", window.location.origin).href);\n'
         "export default module.default;\n"

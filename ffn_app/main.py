@@ -15,6 +15,7 @@ page = st.navigation(
     [
         st.Page(ROOT / "pages/hourglass.py", title="Hourglass", default=True),
         st.Page(ROOT / "pages/weights.py", title="Weights", url_path="weights"),
+        st.Page(ROOT / "pages/curves.py", title="GELU and ReLU", url_path="curves"),
     ],
     position="top",
 )

@@ -17,20 +17,25 @@ from ffn_app.look import Look, settle
 from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
 from ffn_core.examples import EXAMPLES
-from ffn_core.matrix_text import parse_matrix
+from ffn_core.matrix_text import parse_matrix, parse_number
 from ffn_core.scenario import Edit, EditError, Scenario
 
 MOST_UNDO = 400
+MOST_READING = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """How the scenario is looked at: what a link says besides the scenario itself."""
+    """How the scenario is looked at: what a link says besides the scenario itself.
+
+    `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read.
+    """
 
     position: int = 0
     neuron: int | None = None
     step: int | None = None
     compare: bool = False
+    reading: float = 1.0
 
     def to_query(self) -> dict[str, str]:
         """The parts that are not the default, as link parameters."""
@@ -39,6 +44,7 @@ class View:
             "n": self.neuron,
             "s": self.step,
             "c": 1 if self.compare else None,
+            "x": None if self.reading == View.reading else f"{self.reading:g}",
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -50,7 +56,17 @@ class View:
             text = query.get(name, "")
             return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
 
-        return cls(position=number("p") or 0, neuron=number("n"), step=number("s"), compare=number("c") == 1)
+        try:
+            reading = parse_number(query.get("x", ""))
+        except ValueError:
+            reading = cls.reading
+        return cls(
+            position=number("p") or 0,
+            neuron=number("n"),
+            step=number("s"),
+            compare=number("c") == 1,
+            reading=max(-MOST_READING, min(MOST_READING, reading)),
+        )
 
     def within(self, scenario: Scenario) -> "View":
         """The same view with position, neuron and step inside the scenario's bounds."""
@@ -182,6 +198,10 @@ def _paste(session: Session, event: Mapping[str, Any]) -> Session:
     array, index = event["array"], tuple(event["index"])
     ffn, x = session.present.build()
     target = {"x": x, "w1": ffn.w1, "b1": ffn.b1, "w2": ffn.w2, "b2": ffn.b2}[array]
+    if len(index) != target.ndim or not all(
+        _is_count(i) and i < n for i, n in zip(index, target.shape, strict=True)
+    ):
+        raise ValueError(f"{array} is {_by(target.shape)}: there is no cell {list(index)[:3]} to paste at")
     matrix = parse_matrix(str(event["text"]))
     if target.ndim == 1:
         if 1 not in matrix.shape:
@@ -209,20 +229,26 @@ def _nested(matrix: np.ndarray) -> tuple[Any, ...]:
     return tuple(tuple(row) for row in rows) if matrix.ndim == 2 else tuple(rows)
 
 
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "position": _is_count,
+    "neuron": lambda value: value is None or _is_count(value),
+    "step": lambda value: value is None or _is_count(value),
+    "compare": lambda value: type(value) is bool,
+    "reading": lambda value: type(value) in (int, float) and abs(value) <= MOST_READING,
+}
+"""What a visitor may set of a View, each with what is a sound value of it."""
+
+
 def _view(session: Session, event: Mapping[str, Any]) -> Session:
-    view = session.view
-    for name in ("position", "neuron", "step", "compare"):
-        if name in event:
-            value = event[name]
-            wanted = (bool,) if name == "compare" else (int, type(None))
-            if (
-                type(value) not in wanted
-                or (isinstance(value, int) and value < 0)
-                or (name == "position" and value is None)
-            ):
-                raise ValueError(f"{name} cannot be {str(value)[:20]}")
-            view = replace(view, **{name: value})
-    return replace(session, view=view.within(session.present))
+    wanted = {name: event[name] for name in VIEW_FIELDS if name in event}
+    for name, value in wanted.items():
+        if not VIEW_FIELDS[name](value):
+            raise ValueError(f"{name} cannot be {str(value)[:20]}")
+    return replace(session, view=replace(session.view, **wanted).within(session.present))
 
 
 def _look_of(event: Mapping[str, Any]) -> Look | None:

@@ -7,13 +7,16 @@ from typing import Any
 import streamlit as st
 
 from ffn_app import frame
-from ffn_app.session import Session, can_reset, link, moved, open_session, receive, token
+from ffn_app.board.names import names_of
+from ffn_app.session import Session, apply, can_reset, link, moved, open_session, receive, token
 from ffn_core.activations import ACTIVATIONS
 from ffn_core.examples import EXAMPLES
 from ffn_core.scenario import Scenario
 from ffn_core.weight_files import FileError, save_json
 
 SESSION = "hourglass"
+REMEMBERED = "set_"
+"""Widgets whose key begins so keep their value when another page is opened."""
 FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
 PAGE_STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding: 3.6rem 1.6rem 2rem; max-width: 1500px; }
@@ -44,9 +47,47 @@ def change(edit: Callable[[Scenario], Scenario]) -> None:
         keep(replace(session, problem=str(error), problem_number=session.problem_number + 1))
 
 
+def look_at(**fields: Any) -> None:
+    """Let a widget's callback change the view: position, neuron, reading."""
+    keep(apply(current(), {"kind": "view", **fields}))
+
+
+def choose_position(session: Session) -> None:
+    """A row of the positions' words, for pages whose board does not show it."""
+    key = "choose_position"
+    st.session_state[key] = session.view.position
+    words = session.present.words
+    st.segmented_control(
+        "Position",
+        range(len(words)),
+        format_func=lambda p: f"{p}: {words[p]}",
+        key=key,
+        on_change=lambda: look_at(position=st.session_state[key] or 0),
+    )
+
+
+def choose_neuron(session: Session) -> None:
+    """The neuron that is followed, from a list that the keyboard reaches."""
+    key = "choose_neuron"
+    ffn, _ = session.present.build()
+    st.session_state[key] = session.view.neuron
+    st.selectbox(
+        "Neuron",
+        range(ffn.d_ff),
+        index=None,
+        placeholder="none chosen",
+        format_func=names_of(session.present).neuron,
+        key=key,
+        on_change=lambda: look_at(neuron=st.session_state[key]),
+    )
+
+
 def open_page(title: str) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
     st.html(PAGE_STYLE)
+    # Streamlit forgets the widgets of a page that is left; what a person set stays set.
+    for key in [key for key in st.session_state if str(key).startswith(REMEMBERED)]:
+        st.session_state[key] = st.session_state[key]
     session = receive(current(), _message(st.session_state.get(frame.KEY)))
     keep(session)
     message = frame.render_frame(_frame_data(title, session))

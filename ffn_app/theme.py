@@ -24,6 +24,22 @@ DIVERGING: dict[str, tuple[str, ...]] = {
 }
 
 
+def concept(name: str) -> str:
+    """A concept's colour in figures, which are drawn for light paper (see `dark_twins`)."""
+    return CONCEPTS[name][0]
+
+
+def diverging_scale() -> list[list[float | str]]:
+    """The diverging scale as Plotly takes it; use it with zmid=0 or a symmetric range."""
+    stops = DIVERGING["light"]
+    return [[i / (len(stops) - 1), colour] for i, colour in enumerate(stops)]
+
+
+def dark_twins() -> dict[str, str]:
+    """For each colour for light paper the one that takes its place on dark paper."""
+    return dict(CONCEPTS.values()) | dict(zip(DIVERGING["light"], DIVERGING["dark"], strict=True))
+
+
 def _rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 

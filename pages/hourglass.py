@@ -1,6 +1,6 @@
 """Home: the whole FFN as an hourglass, every number live."""
 
-from ffn_app.board import render_board
+from ffn_app.board.component import render_board
 from ffn_app.board.data import live_board
 from ffn_app.lesson import lesson_notes, worked_out
 from ffn_app.shell import open_page

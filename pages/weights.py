@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ffn_app.board import render_board
+from ffn_app.board.component import render_board
 from ffn_app.board.data import comparison_board, live_board
 from ffn_app.board.table import change_table
 from ffn_app.shell import open_page

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ffn_app.board.arrays import POOL_FROM, Array, Spec, array_spec, arrays_of, spans, wants_zoom, zoom_specs
-from ffn_app.board.panel import Names, panel, steps
+from ffn_app.board.names import names_of
+from ffn_app.board.panel import panel, steps
 from ffn_app.session import Session
 from ffn_app.theme import CONCEPTS, DIVERGING
 from ffn_core.activations import activation
 from ffn_core.dense import FFN, Trace
-from ffn_core.examples import EXAMPLES
 from ffn_core.matrix_text import short_number
 from ffn_core.scenario import MAX_EDITED, Scenario
 
@@ -99,17 +99,6 @@ def changes(scenario: Scenario, compare: bool = False) -> dict[str, Array | None
         name: array != start[name] if array.shape == start[name].shape else None
         for name, array in now.items()
     }
-
-
-def names_of(scenario: Scenario) -> Names:
-    """What the example's coordinates and neurons stand for; nothing once a width was changed."""
-    if not isinstance(scenario.base, str):
-        return Names()
-    example = EXAMPLES[scenario.base]
-    ffn, _ = scenario.build()
-    if (ffn.d_model, ffn.d_ff) != (example.ffn.d_model, example.ffn.d_ff):
-        return Names()
-    return Names(features=example.features, neurons=example.neurons, about=example.description)
 
 
 def other_name(scenario: Scenario) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ffn_app.board.names import Names
 from ffn_app.look import Look, array_of, settle
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
@@ -20,23 +21,6 @@ class Line:
 
     concept: str
     text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Names:
-    """What coordinates and neurons stand for, where an example says so, and what the example is about."""
-
-    features: tuple[str, ...] = ()
-    neurons: tuple[str, ...] = ()
-    about: str = ""
-
-    def feature(self, i: int) -> str:
-        """Coordinate i in words: "coordinate 3" or "coordinate 3 (animal)"."""
-        return f"coordinate {i}" + (f" ({self.features[i]})" if i < len(self.features) else "")
-
-    def neuron(self, j: int) -> str:
-        """Neuron j in words: "Neuron 2" or "Neuron 2 (noun, and one was wanted)"."""
-        return f"Neuron {j}" + (f" ({self.neurons[j]})" if j < len(self.neurons) else "")
 
 
 @dataclass(frozen=True, kw_only=True)

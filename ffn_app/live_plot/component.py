@@ -1,0 +1,40 @@
+"""A Plotly figure as a Streamlit component; presses and drags on it go into the visitor's log of actions."""
+
+from functools import cache
+
+import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+
+from ffn_app.assets import module_loader, plotly_address
+from ffn_app.figures import Drawing
+from ffn_app.theme import dark_twins
+
+
+@cache
+def _component() -> ComponentRenderer:
+    base_path = str(st.get_option("server.baseUrlPath") or "")
+    return st.components.v2.component(
+        "hourglass_plot",
+        js=module_loader("live_plot/live_plot.js", base_path),
+        isolate_styles=False,  # Plotly puts its styles into the document
+    )
+
+
+def live_plot(drawing: Drawing, *, key: str) -> None:
+    """Draw a figure, with its text alternative, and its numbers one click away.
+
+    Figures are drawn in the theme's colours for light paper; on dark paper the browser puts in their twins.
+    `trace.meta = {"press": [...]}` names the view fields that a press on a point sets, from its customdata;
+    `layout.meta = {"drag": "reading"}` the one that dragging the first shape sets. `key` is the same from run to
+    run, so that the chart stays.
+    """
+    data = {
+        "figure": drawing.figure.to_json(),
+        "text": drawing.text,
+        "library": plotly_address(str(st.get_option("server.baseUrlPath") or "")),
+        "dark_twins": dark_twins(),
+    }
+    _component()(data=data, key=key)
+    if drawing.table:
+        with st.expander("The numbers of this figure"):
+            st.dataframe(list(drawing.table), hide_index=True)

@@ -1,0 +1,111 @@
+// A Plotly chart that is made once and then moved with Plotly.react. It draws what Python sends and reports
+// presses and drags to the log.
+
+import { isDark } from "../board/colours.js";
+import { make, setAttribute } from "../board/dom.js";
+import { push } from "../board/queue.js";
+import { onTextSize, textSize } from "../board/text_size.js";
+
+let library = null;
+
+/** Plotly from the installed package, loaded once a page. */
+function plotly(address) {
+  library ??= new Promise((resolve, reject) => {
+    const script = make("script", { src: new URL(address, window.location.origin).href });
+    script.addEventListener("load", () => resolve(window.Plotly));
+    script.addEventListener("error", () => {
+      library = null;
+      reject(new Error("could not load the charts' library"));
+    });
+    document.head.append(script);
+  });
+  return library;
+}
+
+/** A figure for dark paper: each of the theme's colours for light paper is replaced by its twin. */
+function darkened(value, twins) {
+  if (typeof value === "string") return twins[value] ?? value;
+  if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map((item) => darkened(item, twins));
+  if (value && typeof value === "object" && value.bdata === undefined) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, darkened(item, twins)]));
+  }
+  return value; // numbers, and Plotly's typed arrays
+}
+
+class Plot {
+  constructor(root) {
+    this.root = root;
+    this.chart = make("div", { class: "hourglass-plot", role: "img" });
+    root.append(this.chart);
+    this.stop = onTextSize(() => this.#draw());
+    this.observer = new ResizeObserver(() => this.ready && window.Plotly.Plots.resize(this.chart));
+    this.observer.observe(root);
+  }
+
+  destroy() {
+    this.stop();
+    this.observer.disconnect();
+    if (this.ready) window.Plotly.purge(this.chart);
+    this.chart.remove();
+  }
+
+  async update(data) {
+    this.data = data;
+    setAttribute(this.chart, "aria-label", data.text);
+    const figure = JSON.parse(data.figure);
+    if (!this.ready) this.chart.style.height = `${figure.layout.height}px`; // the room is kept while it loads
+    this.figure = figure;
+    await plotly(data.library);
+    if (this.figure === figure && this.chart.isConnected) await this.#draw();
+  }
+
+  async #draw() {
+    if (!this.figure || !window.Plotly) return;
+    const dark = isDark(this.root);
+    const style = getComputedStyle(this.root);
+    const ink = style.getPropertyValue("--st-text-color").trim();
+    const line = dark ? "rgba(255,255,255,0.22)" : "rgba(0,0,0,0.16)";
+    const { data: traces, layout } = dark ? darkened(this.figure, this.data.dark_twins) : structuredClone(this.figure);
+    const axis = { gridcolor: line, zerolinecolor: dark ? "rgba(255,255,255,0.5)" : "rgba(0,0,0,0.45)", linecolor: line, tickcolor: ink };
+    for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) layout[name] = { ...axis, ...layout[name], automargin: true };
+    const full = {
+      ...layout,
+      autosize: true,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: style.getPropertyValue("--st-font").trim(), color: ink, size: 13 * textSize(), ...layout.font },
+    };
+    const config = { displaylogo: false, responsive: false, displayModeBar: "hover", modeBarButtonsToRemove: ["lasso2d", "select2d"], edits: { shapePosition: Boolean(layout.meta?.drag) } };
+    await window.Plotly.react(this.chart, traces, full, config);
+    if (this.ready) return;
+    this.ready = true;
+    this.chart.style.height = "";
+    this.chart.on("plotly_click", ({ points }) => {
+      const [point] = points;
+      const fields = point?.data.meta?.press;
+      if (!fields || point.customdata === undefined) return;
+      const values = Array.isArray(point.customdata) ? point.customdata : [point.customdata];
+      push({ kind: "view", ...Object.fromEntries(fields.map((field, i) => [field, values[i]])) });
+    });
+    this.chart.on("plotly_relayout", (change) => {
+      const field = this.figure.layout.meta?.drag;
+      const x = change["shapes[0].x0"];
+      if (field && Number.isFinite(x)) push({ kind: "view", [field]: Number(x.toPrecision(6)) });
+    });
+  }
+}
+
+const plots = new WeakMap();
+
+export default function render({ data, parentElement }) {
+  let plot = plots.get(parentElement);
+  if (!plot) {
+    plot = new Plot(parentElement);
+    plots.set(parentElement, plot);
+  }
+  plot.update(data);
+  return () => {
+    plots.get(parentElement)?.destroy();
+    plots.delete(parentElement);
+  };
+}
