@@ -181,12 +181,15 @@ def test_the_keyboard_alone_reaches_edits_and_leaves_the_board(visitor: Visitor)
     visitor.keyboard.type("7")  # typing on a cell opens it too
     press("Escape")
     visitor.holds("w1[2][1]", "0.4")  # Escape keeps the old number
+    expect(visitor.editor).to_be_hidden()
     in_board = "() => Boolean(document.activeElement?.shadowRoot?.querySelector('.board'))"
+    passed = []
     for _ in range(40):
         press("Tab")
         if not visitor.page.evaluate(in_board):
             return
-    pytest.fail("the board holds the keyboard: 40 times Tab did not leave it")
+        passed.append(visitor.focused)
+    pytest.fail(f"the board holds the keyboard: 40 times Tab went to {passed}")
 
 
 def test_tab_leaves_the_board_from_the_last_cell_while_editing(visitor: Visitor):
