@@ -88,7 +88,7 @@ def test_lengths_hold_for_very_large_and_very_small_values(dtype):
 
 
 def test_a_neuron_that_is_not_a_number_is_seen_first():
-    ffn = FFN(w1=[[9], [np.nan], [5]], b1=[0, 0, 0], w2=[[1, 1, 1]], b2=[0], activation="relu")
+    ffn = FFN(w1=[[9.0], [np.nan], [5.0]], b1=[0, 0, 0], w2=[[1, 1, 1]], b2=[0], activation="relu")
     trace = ffn.forward([1])
     assert top_neurons(trace, (), 3) == (1, 0, 2)
     assert top_neurons(trace, (), 3, by="activated") == (1, 0, 2)
