@@ -54,16 +54,29 @@ def test_the_core_knows_neither_streamlit_nor_plotly_nor_the_app(path):
     assert packages(path) & {"streamlit", "plotly", "starlette", "ffn_app", "pages", "app", "tests"} == set()
 
 
+def with_its_own_modules(path: Path) -> set[Path]:
+    """A file and the app's modules that it imports, and those that they import (not the packages' __init__)."""
+    found, ahead = set(), [path]
+    while ahead:
+        found.add(here := ahead.pop())
+        files = {
+            ROOT / f"{module.replace('.', '/')}.py"
+            for module in imports(here)
+            if module.startswith("ffn_app.")
+        }
+        ahead += [file for file in files - found if file.is_file()]
+    return found
+
+
 @pytest.mark.parametrize("path", PURE, ids=name)
 def test_the_session_and_the_boards_data_need_no_streamlit(path):
-    assert packages(path) & {"streamlit", "plotly", "starlette"} == set()
-    # Nor by way of a module that does.
-    own = {module for module in imports(path) if module.startswith("ffn_app")}
-    allowed = {
-        f"ffn_app.{name(pure).removeprefix('ffn_app/').removesuffix('.py').replace('/', '.')}"
-        for pure in PURE
-    }
-    assert {module for module in own if not any(module.startswith(pure) for pure in allowed)} == set()
+    needed = set().union(*(packages(file) for file in with_its_own_modules(path)))
+    assert needed & {"streamlit", "plotly", "starlette"} == set()
+
+
+def test_modules_are_followed_to_what_they_import():
+    session = ROOT / "ffn_app" / "session.py"
+    assert session in with_its_own_modules(ROOT / "pages" / "weights.py"), "by way of ffn_app/shell.py"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)

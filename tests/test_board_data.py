@@ -448,7 +448,7 @@ def test_without_a_number_the_neuron_that_is_followed_is_explained():
     "look",
     [
         Look(array="hidden", index=(0, 8)), Look(array="hidden", index=(2, 0)), Look(array="hidden", index=(0, -1)),
-        Look(array="w1", index=(0,)), Look(array="__class__", index=(0,)), Look(array="w1", block=(-1, 2, 0, 1)),
+        Look(array="w1", index=(0,)), Look(array="__class__", index=(0,)), Look(array="w1", block=(-8, 2, 0, 1)),
         Look(array="w1", block=(8, 9, 0, 1)),
     ],
 )  # fmt: skip

@@ -268,10 +268,10 @@ def test_two_drags_are_two_undos_and_so_is_one_drag_with_an_undo_in_it():
 
     two = do(open_session({}), drag(0.2, "a"), drag(0.3, "b"), {"kind": "undo"})
     assert w1_00(two) == 0.2
-    broken = do(
-        open_session({}), drag(0.2, "a"), drag(0.3, "a"), {"kind": "undo"}, drag(0.4, "a"), {"kind": "undo"}
-    )
-    assert w1_00(broken) == 0.1
+    taken_back = [edit("b2", [0], 1.0), drag(0.2, "a"), {"kind": "undo"}]
+    broken = do(open_session({}), *taken_back, drag(0.4, "a"))
+    assert (w1_00(broken), arrays(broken.present)["b2"][0]) == (0.4, 1.0)
+    assert w1_00(do(broken, {"kind": "undo"})) == 0.1
 
 
 def test_a_paste_is_one_undo():
