@@ -16,6 +16,7 @@ page = st.navigation(
         st.Page(ROOT / "pages/hourglass.py", title="Hourglass", default=True),
         st.Page(ROOT / "pages/weights.py", title="Weights", url_path="weights"),
         st.Page(ROOT / "pages/curves.py", title="GELU and ReLU", url_path="curves"),
+        st.Page(ROOT / "pages/memories.py", title="Memories", url_path="memories"),
     ],
     position="top",
 )

@@ -16,7 +16,7 @@ from ffn_core.weight_files import FileError, save_json
 
 SESSION = "hourglass"
 REMEMBERED = "set_"
-"""Widgets whose key begins so keep their value when another page is opened."""
+"""How the keys of `remembered` begin."""
 FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
 PAGE_STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding: 3.6rem 1.6rem 2rem; max-width: 1500px; }
@@ -82,10 +82,19 @@ def choose_neuron(session: Session) -> None:
     )
 
 
+def remembered(key: str, default: Any) -> str:
+    """A key for a widget whose value outlives a change of page; use it without giving the widget a default.
+
+    Streamlit forgets the widgets of a page that is left; `open_page` sets again what was set.
+    """
+    name = f"{REMEMBERED}{key}"
+    st.session_state.setdefault(name, default)
+    return name
+
+
 def open_page(title: str) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
     st.html(PAGE_STYLE)
-    # Streamlit forgets the widgets of a page that is left; what a person set stays set.
     for key in [key for key in st.session_state if str(key).startswith(REMEMBERED)]:
         st.session_state[key] = st.session_state[key]
     session = receive(current(), _message(st.session_state.get(frame.KEY)))

@@ -70,15 +70,23 @@ def carriers(trace: Trace, position: Position, share: float = 0.9) -> tuple[int,
     return tuple(order[: int(np.argmax(reached >= wanted)) + 1].tolist())
 
 
+def partial_sums(trace: Trace, position: Position) -> Array:
+    """The output at `position` from b2 and the k greatest contributions alone, for k = 0 to d_ff: [d_ff + 1, d_model].
+
+    Row 0 is b2, the last the output itself, to rounding.
+    """
+    order = list(top_neurons(trace, position, trace.ffn.d_ff))
+    with np.errstate(all="ignore"):
+        return np.cumsum(np.vstack([trace.ffn.b2, trace.contributions(position)[order]]), axis=0)
+
+
 def partial_sum(trace: Trace, position: Position, k: int) -> Array:
     """The output at `position` from b2 and the k greatest contributions alone, [d_model].
 
     k = 0 gives b2, k = d_ff the output itself, to rounding.
     """
-    kept = list(top_neurons(trace, position, k))
-    with np.errstate(all="ignore"):
-        output: Array = trace.contributions(position)[kept].sum(axis=0) + trace.ffn.b2
-    return output
+    sums: Array = partial_sums(trace, position)[len(top_neurons(trace, position, k))]
+    return sums
 
 
 def with_strengths(ffn: FFN, strengths: Mapping[int, float]) -> FFN:

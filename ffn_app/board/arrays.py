@@ -90,7 +90,14 @@ def _by(shape: Iterable[int]) -> str:
 
 
 def array_spec(
-    name: str, array: Array, *, position: int, scales: Mapping[str, float], changed: Array | None, live: bool
+    name: str,
+    array: Array,
+    *,
+    position: int,
+    scales: Mapping[str, float],
+    changed: Array | None,
+    live: bool,
+    turned: bool = False,
 ) -> Spec:
     """One array for the board: whole, or pooled where its cells could not be seen.
 
@@ -101,16 +108,21 @@ def array_spec(
         scales: of `spans`.
         changed: which entries differ from the starting point, like `array`; None for not known.
         live: whether it may be edited.
+        turned: drawn transposed: a matrix with its columns as rows, a vector across.
     """
     kind = KINDS[name]
     before = [] if name in WEIGHTS else [position]
-    shown, marks = (
-        (array, changed)
-        if name in WEIGHTS
-        else (array[position], None if changed is None else changed[position])
-    )
-    matrix = shown[:, np.newaxis] if shown.ndim == 1 else shown
+    shown = array if name in WEIGHTS else array[position]
+    marks = changed if changed is None or name in WEIGHTS else changed[position]
+    down, across = [*(0 for _ in before), 1, 0], [*(0 for _ in before), 0, 1]
+    n_axes = len(before) + shown.ndim
+    units = [down[:n_axes], across[:n_axes]]
     span = "weight" if name in WEIGHTS else "signal"
+    matrix, mask = (
+        None if part is None else part.reshape(len(part), -1).T if turned else part.reshape(len(part), -1)
+        for part in (shown, marks)
+    )
+    assert matrix is not None
     spec: Spec = {
         "id": name,
         "array": name,
@@ -126,14 +138,14 @@ def array_spec(
         "editable": live and name in EDITABLE,
         "span": span,
         "start": [*before, *(0 for _ in shown.shape)],
-        "row_unit": [*(0 for _ in before), 1, 0][: len(before) + shown.ndim],
-        "column_unit": [*(0 for _ in before), 0, 1][: len(before) + shown.ndim],
+        "row_unit": units[turned],
+        "column_unit": units[not turned],
     }
     if max(matrix.shape) > POOL_FROM:
         return spec | _pooled(matrix, scales[span], spec["describe"])
     return spec | {
         "values": matrix.ravel().tolist(),
-        "changed": [] if marks is None else np.flatnonzero(marks).tolist(),
+        "changed": [] if mask is None else np.flatnonzero(mask).tolist(),
     }
 
 

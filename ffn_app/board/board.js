@@ -12,6 +12,7 @@ import { sources, STEPS } from "./sources.js";
 import { onTextSize, textSize } from "./text_size.js";
 
 const sheet = await stylesheet(new URL("./board.css", import.meta.url));
+const TALLEST_STAGE = 760; // a drawing that fills a tall screen is no easier to read
 const MOST_CHIPS = 8; // more positions than this are chosen from a list
 const LOOK_DELAY_MS = 60; // a pointer on its way across cells asks for nothing
 const VECTORS_OF_POSITION = new Set(["x", "hidden", "activated", "activated_other", "output", "output_other", "residual"]);
@@ -97,6 +98,7 @@ class Board {
     this.#headings();
     this.#curve();
     this.#slim();
+    this.#lines();
     this.#labels();
     this.#note();
     this.#highlight();
@@ -149,6 +151,7 @@ class Board {
     this.#lay();
     this.#curve();
     this.#slim();
+    this.#lines();
     this.#labels();
     this.#highlight();
   }
@@ -156,7 +159,7 @@ class Board {
   #room() {
     const scroller = this.element.getRootNode().host?.closest('[data-testid="stMain"]');
     const top = this.stage.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
-    return window.innerHeight - top - (this.panel.offsetHeight || 120) - 18;
+    return Math.min(window.innerHeight - top - (this.panel.offsetHeight || 120) - 18, TALLEST_STAGE);
   }
 
   #lay() {
@@ -172,7 +175,7 @@ class Board {
     const zoomHeight = strips.reduce((sum, strip) => sum + stripHeight(strip), noteHeight);
     const height = compact ? 300 : Math.max(this.#room() - zoomHeight, 240);
     const plan = layout({ width: this.laidWidth, height }, {
-      dModel: dims.d_model, dFf: dims.d_ff, positions: this.data.positions.length, compare: Boolean(this.data.compare), text,
+      dModel: dims.d_model, dFf: dims.d_ff, positions: this.data.positions.length, compare: Boolean(this.data.compare), text, drawn: this.data.drawn,
     });
     this.plan = plan;
     for (const [id, grid] of this.grids) {
@@ -207,7 +210,8 @@ class Board {
       draw("polygon", { class: "band", style: `fill: var(--${concept})`, points: `${from},${fromSpan[0]} ${to},${toSpan[0]} ${to},${toSpan[1]} ${from},${fromSpan[1]}` }));
     this.curveShape = draw("g", { class: "curve" });
     this.slimShape = draw("g", {});
-    this.bands.replaceChildren(...shapes, this.curveShape, this.slimShape);
+    this.lineShape = draw("g", {});
+    this.bands.replaceChildren(...shapes, this.lineShape, this.curveShape, this.slimShape);
   }
 
   #headings() {
@@ -227,7 +231,10 @@ class Board {
       setText(heading.children[1], grid.spec.shape_text);
       if (id === "zoom_b1") place(heading, { x: block.x - 62, y: block.y + 3, width: 60 });
       else if (strip) place(heading, { x: block.x, y: block.y - 18 * textSize(), width: this.laidWidth });
-      else if (block.across) place(heading, { x: block.x, y: 0, width: block.width });
+      else if (block.named === "beside") {
+        heading.classList.add("beside");
+        place(heading, { x: block.x - 136, y: block.y + block.height / 2 - 10 * textSize(), width: 130 });
+      } else if (block.across) place(heading, { x: block.x, y: 0, width: block.width });
       else {
         const width = Math.max(block.width, 74 * textSize());
         place(heading, { x: block.x + (block.width - width) / 2, y: block.y - this.plan.header, width });
@@ -269,6 +276,40 @@ class Board {
     if (curve.other) shapes.push(draw("polyline", { class: "line other", points: x.map((value, i) => `${left(value)},${top(curve.other[i])}`).join(" ") }));
     if (dot) shapes.push(draw("circle", { class: "dot", cx: left(dot[0]), cy: top(dot[1]), r: 4.5 }));
     this.curveShape.replaceChildren(...shapes);
+  }
+
+  /** Behind each neuron's line its light: how hard it fires; on it its point on the curve and what it adds. */
+  #lines() {
+    const { lines, sum } = this.plan ?? {};
+    const { contributions, curve } = this.data;
+    if (!lines || !contributions) return;
+    const most = Math.max(...contributions.map(Math.abs)) || 1;
+    const hidden = this.grids.get("hidden").spec.values;
+    const activated = this.grids.get("activated").spec.values;
+    const { x, y, x_low, x_high, y_low, y_high } = curve;
+    const inside = (value, low, high) => (Math.max(low, Math.min(high, value)) - low) / (high - low);
+    const shapes = [];
+    contributions.forEach((size, j) => {
+      const top = lines.y + j * lines.step;
+      const strength = Math.abs(size) / most;
+      const colour = size < 0 ? this.paint.stops[0] : this.paint.stops.at(-1);
+      shapes.push(draw("rect", { x: lines.x, y: top, width: lines.width, height: lines.step - 1, rx: 4, fill: "var(--values)", opacity: (0.26 * strength).toFixed(3) }));
+      if (lines.curveWidth > 0 && lines.step >= 16) {
+        const left = (value) => lines.curveX + inside(value, x_low, x_high) * lines.curveWidth;
+        const high = (value) => top + lines.step - 3 - inside(value, y_low, y_high) * (lines.step - 6);
+        shapes.push(
+          draw("line", { class: "axis", x1: left(x_low), x2: left(x_high), y1: high(0), y2: high(0) }),
+          draw("polyline", { class: "line", points: x.map((value, i) => `${left(value).toFixed(1)},${high(y[i]).toFixed(1)}`).join(" ") }),
+          draw("circle", { class: "dot", cx: left(hidden[j]), cy: high(activated[j]), r: Math.min(4.5, lines.step / 5) }),
+        );
+      }
+      if (lines.barWidth > 0) {
+        shapes.push(draw("rect", { x: lines.barX, y: top + lines.step * 0.22, width: Math.max(1, strength * lines.barWidth), height: lines.step * 0.56, rx: 2, fill: colour }));
+      }
+    });
+    shapes.push(draw("line", { class: "sum", x1: sum.x, x2: sum.x + sum.width, y1: sum.y, y2: sum.y }));
+    this.lineShape.setAttribute("class", "curve");
+    this.lineShape.replaceChildren(...shapes);
   }
 
   /** The numbers of the neurons, beside the keys and under the values; a press follows that neuron. */
@@ -328,7 +369,8 @@ class Board {
 
   /** Frames around a neuron's key, bias, hidden, activated and value. */
   #ring(neuron) {
-    const pieces = { w1: "row", b1: "row", hidden: "row", activated: "row", activated_other: "row", w2: "column" };
+    const value = this.data.drawn === "neurons" ? "row" : "column";
+    const pieces = { w1: "row", b1: "row", hidden: "row", activated: "row", activated_other: "row", w2: value };
     for (const [id, kind] of Object.entries(pieces)) {
       const block = this.plan.blocks[id];
       let ring = this.rings.get(id);

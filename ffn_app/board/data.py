@@ -1,23 +1,39 @@
 """A session as the board draws it, ready for JSON. Pure functions from ffn_core's objects to plain data."""
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from ffn_app.board.arrays import POOL_FROM, Array, Spec, array_spec, arrays_of, spans, wants_zoom, zoom_specs
 from ffn_app.board.names import names_of
-from ffn_app.board.panel import panel, steps
+from ffn_app.board.panel import Panel, panel, steps
+from ffn_app.look import Look
 from ffn_app.session import Session
 from ffn_app.theme import CONCEPTS, DIVERGING
 from ffn_core.activations import activation
 from ffn_core.dense import FFN, Trace
 from ffn_core.matrix_text import short_number
+from ffn_core.memories import contribution_norms
 from ffn_core.scenario import MAX_EDITED, Scenario
 
+Drawn = Literal["hourglass", "neurons"]
+TURNED = {"hourglass": (), "neurons": ("x", "w2", "b2", "output", "residual")}
+"""The arrays that a drawing shows transposed: neuron by neuron, a value is a row of its line."""
 
-def live_board(session: Session) -> dict[str, Any]:
-    """The board of the present scenario: every number editable, explained and compared with the start."""
+
+def fits_neuron_lines(scenario: Scenario) -> bool:
+    """Whether the network is small enough to be drawn with one line for each neuron."""
+    ffn, _ = scenario.build()
+    return ffn.d_model <= MAX_EDITED["d_model"] and ffn.d_ff <= MAX_EDITED["d_ff"]
+
+
+def live_board(session: Session, drawn: Drawn = "hourglass") -> dict[str, Any]:
+    """The board of the present scenario: every number editable, explained and compared with the start.
+
+    `drawn` is the hourglass from left to right, or neuron by neuron: for each a line with its key under x, hidden, the
+    curve, activated, its value as a row, and the length of its contribution.
+    """
     scenario, view = session.present, session.view
     position = view.position
     trace, other = _traces(scenario, view.compare)
@@ -26,16 +42,23 @@ def live_board(session: Session) -> dict[str, Any]:
     # The scales are the base's, or those of the moment they were fitted in, so that while a person edits, colour
     # changes only with value.
     scales = spans(arrays_of(_traces(session.colours_of or Scenario(base=scenario.base), False)[0]))
-    specs = _specs(arrays, changed, position, scales, live=True)
+    specs = _specs(arrays, changed, position, scales, live=True, drawn=drawn)
     for spec in specs:
         if spec["id"].endswith("_other"):
             beside = activation(other_name(scenario)).label
             spec |= {"heading": beside, "label": f"{spec['label']} with {beside}"}
-    zoom = zoom_specs(trace, position, view.neuron or 0, changed) if wants_zoom(trace.ffn) else []
-    told = panel(trace, position, view.neuron, session.look, other=other, names=names_of(scenario))
+    zoomed = drawn == "hourglass" and wants_zoom(trace.ffn)
+    zoom = zoom_specs(trace, position, view.neuron or 0, changed) if zoomed else []
+    told = _with_strength(
+        scenario,
+        session.look,
+        panel(trace, position, view.neuron, session.look, other=other, names=names_of(scenario)),
+    )
     beside = activation(other_name(scenario)).label
     ffn = trace.ffn
     return _common(scenario, arrays, scales) | {
+        "drawn": drawn,
+        "contributions": _contributions(trace, position) if drawn == "neurons" else None,
         "log": {"client": session.client, "applied": session.applied},
         "fitted": session.colours_of is not None,
         "compact": False,
@@ -50,6 +73,9 @@ def live_board(session: Session) -> dict[str, Any]:
         "slim": np.round(trace.x, 6).tolist() if len(trace.x) > 1 and ffn.d_model <= POOL_FROM else None,
         "curve": _curve(trace, position, view.neuron, other_name(scenario) if view.compare else None),
         "captions": {
+            "match": "does x match key j?",
+            "value": "value j, what it writes: column j of W2, drawn as a row",
+            "contribution": "size of what it adds",
             "expand": f"expand {ffn.d_model} → {ffn.d_ff}: row j is key j",
             "activate": activation(ffn.activation).label,
             "contract": f"contract {ffn.d_ff} → {ffn.d_model}: column j is value j",
@@ -76,6 +102,7 @@ def comparison_board(session: Session, *, difference: bool) -> dict[str, Any]:
         [session.view.position, *(len(arrays[name]) - 1 for name in ("x", "hidden") if name in arrays)]
     )
     return _common(scenario, arrays, scales) | {
+        "drawn": "hourglass",
         "log": None,
         "compact": True,
         "position": position,
@@ -139,9 +166,18 @@ def _specs(
     scales: dict[str, float],
     *,
     live: bool,
+    drawn: Drawn = "hourglass",
 ) -> list[Spec]:
     return [
-        array_spec(name, array, position=position, scales=scales, changed=changed.get(name), live=live)
+        array_spec(
+            name,
+            array,
+            position=position,
+            scales=scales,
+            changed=changed.get(name),
+            live=live,
+            turned=name in TURNED[drawn],
+        )
         for name, array in arrays.items()
     ]
 
@@ -158,6 +194,23 @@ def _zoom(zoom: list[Spec], specs: list[Spec]) -> dict[str, Any] | None:
         if pooled
         else "",
     }
+
+
+def _with_strength(scenario: Scenario, look: Look | None, told: Panel) -> Panel:
+    """Say of a number of W2 that an intervention multiplies it: what is typed there is not what is shown."""
+    if look is None or look.array != "w2" or len(look.index) != 2:
+        return told
+    strength = scenario.strengths.get(look.index[1])
+    if strength is None:
+        return told
+    note = f"Neuron {look.index[1]} has strength {strength:g}: what you type here is multiplied by it."
+    return replace(told, remark=f"{told.remark} {note}".strip())
+
+
+def _contributions(trace: Trace, position: int) -> list[float]:
+    """The length of each neuron's contribution, with the sign of how it fires."""
+    signed = np.sign(trace.activated[position]) * contribution_norms(trace)[position]
+    return [float(size) for size in signed]
 
 
 def _curve(trace: Trace, position: int, neuron: int | None, beside: str | None) -> dict[str, Any]:

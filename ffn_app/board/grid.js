@@ -94,16 +94,21 @@ export class Grid {
     this.#fit();
   }
 
-  /** A number is written as large as its cell allows, and left out where it could not be read. */
+  /**
+   * A number is written as large as its cell allows: without the 0 before the point where that makes it readable, and
+   * not at all where it could not be read.
+   */
   #fit() {
     if (!this.block || !this.spec) return;
     const { cellWidth, cellHeight } = this.block;
     const wanted = Math.min(LARGEST_FONT * this.text, cellHeight * 0.42, cellWidth * 0.4);
     this.element.style.fontSize = `${Math.max(wanted, SMALLEST_FONT)}px`;
     for (const cell of this.cells) {
-      const fits = (cellWidth - 4) / (cell.number.length * WIDTH_OF_CHARACTER);
+      const sizeFor = (text) => (cellWidth - 4) / (text.length * WIDTH_OF_CHARACTER);
+      const text = sizeFor(cell.number) < SMALLEST_FONT ? cell.number.replace(/^(\u2212?)0\./, "$1.") : cell.number;
+      const fits = sizeFor(text);
       const readable = cellHeight >= SMALLEST_FONT + 3 && fits >= SMALLEST_FONT;
-      setText(cell, readable ? cell.number : "");
+      setText(cell, readable ? text : "");
       cell.style.fontSize = readable && fits < wanted ? `${fits}px` : "";
     }
   }

@@ -22,6 +22,7 @@ function block(x, y, rows, columns, cellWidth, cellHeight, more = {}) {
  * @returns {blocks: {name: block}, bands: [...], captions: [...], height, header}
  */
 export function layout(size, dims) {
+  if (dims.drawn === "neurons") return lines(size, dims);
   return size.width < 640 ? narrow(size, dims) : wide(size, dims);
 }
 
@@ -106,6 +107,73 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
     neuronLabels: { x: labelX, y: ffTop, width: labels - 4, step: ffRow },
     valueLabels: { x: blocks.w2.x, y: modelTop + dModel * modelRow + 2, step: cell, height: 16 * text },
     height: Math.max(header + bulge, ...captions.map(({ y }) => y + caption)) + 4,
+  };
+}
+
+/** Neuron by neuron: a line each, its key under x on the left, its value and what it adds on the right. */
+function lines({ width, height }, { dModel, dFf, compare, text }) {
+  const header = HEADER * text;
+  const roomy = width >= 640;
+  const tall = clamp((height - 2 * header) / (dFf + 5), 26, 36 * text);
+  const row = clamp((height - 2 * header - (compare ? 5 : 4) * (tall + 3) - 24) / dFf, 16, 44 * text);
+  const labels = 24 * text;
+  const vector = roomy ? 62 * text : 46;
+  const second = compare ? vector + 4 : 0;
+  const bias = roomy ? 40 * text : 30;
+  const curve = roomy ? 96 : 0;
+  const bars = roomy ? clamp(width * 0.13, 90, 190) : 0;
+  const gap = roomy ? clamp(width * 0.02, 12, 30) : 4;
+  const fixed = labels + bias + 2 * vector + second + curve + bars + 4 * gap + EDGE;
+  const cell = whole(clamp((width - fixed) / (2 * dModel), 5, 62 * text));
+  const xTop = header;
+  const top = xTop + tall + header + 4;
+  const bottom = top + dFf * row;
+  const blocks = {};
+  let x = labels;
+  const at = (advance) => {
+    const here = x;
+    x += advance;
+    return here;
+  };
+  const keys = at(dModel * cell + 4);
+  blocks.x = block(keys, xTop, 1, dModel, cell, tall, { across: true });
+  blocks.w1 = block(keys, top, dFf, dModel, cell, row);
+  blocks.b1 = block(at(bias + gap), top, dFf, 1, bias, row);
+  blocks.hidden = block(at(vector + 4), top, dFf, 1, vector, row);
+  const curveX = at(curve + 4);
+  blocks.activated = block(at(vector + 4), top, dFf, 1, vector, row);
+  if (compare) blocks.activated_other = block(at(vector + 4), top, dFf, 1, vector, row);
+  x += gap;
+  const values = at(dModel * cell + gap);
+  blocks.w2 = block(values, top, dFf, dModel, cell, row);
+  const foot = bottom + 10;
+  blocks.b2 = block(values, foot, 1, dModel, cell, tall, { named: "beside" });
+  blocks.output = block(values, foot + tall + 3, 1, dModel, cell, tall, { named: "beside" });
+  let last = foot + 2 * tall + 6;
+  if (compare) {
+    blocks.output_other = block(values, last - 3, 1, dModel, cell, tall, { named: "beside" });
+    last += tall + 3;
+  }
+  blocks.residual = block(values, last, 1, dModel, cell, tall, { named: "beside" });
+  return {
+    wide: roomy,
+    header,
+    blocks,
+    bands: [],
+    captions: [
+      ...(roomy
+        ? [
+            { name: "match", concept: "keys", x: blocks.b1.x + 4, y: xTop + tall / 2 - 8 * text, width: 220 * text },
+            { name: "value", concept: "values", x: values, y: top - header - 20 * text, width: 360 * text },
+            { name: "contribution", concept: "output", x, y: top - header * 0.6, width: bars },
+          ]
+        : []),
+    ],
+    lines: { x: 0, y: top, width: width - EDGE / 2, step: row, curveX, curveWidth: curve - 8, barX: x, barWidth: bars },
+    sum: { x: values, y: bottom + 5, width: dModel * cell },
+    neuronLabels: { x: 0, y: top, width: labels - 4, step: row },
+    valueLabels: { x: 0, y: 0, step: 0, height: 0 },
+    height: last + tall + 6,
   };
 }
 

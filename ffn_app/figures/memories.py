@@ -1,0 +1,332 @@
+"""The FFN read as memories: who fires where, what one neuron does, what the output is made of."""
+
+import math
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from ffn_app.board.arrays import round_span
+from ffn_app.board.names import Names
+from ffn_app.figures.drawing import Drawing, layout
+from ffn_app.theme import concept, diverging_scale
+from ffn_core.activations import activation
+from ffn_core.dense import Trace
+from ffn_core.explain import explain
+from ffn_core.matrix_text import short_number
+from ffn_core.memories import (
+    Order,
+    always_on,
+    contribution_norms,
+    dead,
+    neuron_order,
+    partial_sums,
+    top_neurons,
+)
+from ffn_core.pooling import pool
+
+Measure = Literal["hidden", "activated", "contribution"]
+
+MOST_COLUMNS = 512
+"""Neurons that a screen is wide enough for; more are pooled."""
+MOST_STACKED = 12
+"""Neurons that are told apart in a stack; what the rest adds is one part."""
+MOST_COORDINATES = 16
+
+MEASURES: dict[Measure, str] = {
+    "hidden": "hidden",
+    "activated": "activated",
+    "contribution": "length of the contribution",
+}
+
+
+def measured(trace: Trace, measure: Measure) -> np.ndarray:
+    """The numbers of a heatmap, [positions, d_ff]."""
+    if measure == "contribution":
+        return contribution_norms(trace)
+    numbers: np.ndarray = getattr(trace, measure)
+    return numbers
+
+
+def heatmap(
+    trace: Trace, words: tuple[str, ...], *, measure: Measure, order: Order, position: int, neuron: int | None
+) -> Drawing:
+    """Positions by neurons. A press follows the neuron at that position; dead and always-on neurons are flagged.
+
+    Each colour's number is positive to the blue and negative to the orange side; the range is symmetric.
+    """
+    values = measured(trace, measure)
+    columns = neuron_order(values, order)
+    ordered = values[:, columns]
+    pooled = pool(ordered, len(values), MOST_COLUMNS)
+    neurons = columns[pooled.index[1]]
+    places = np.broadcast_to(np.arange(len(values))[:, np.newaxis], neurons.shape)
+    span = round_span((values,))
+    figure = go.Figure(
+        go.Heatmap(
+            z=pooled.values,
+            customdata=np.stack([places, neurons], axis=-1),
+            meta={"press": ["position", "neuron"]},
+            colorscale=diverging_scale(),
+            zmin=-span,
+            zmax=span,
+            hovertemplate="position %{customdata[0]}, neuron %{customdata[1]}<br>%{z:.4g}<extra></extra>",
+            colorbar={"thickness": 12, "title": {"text": MEASURES[measure], "side": "right"}},
+        )
+    )
+    silent, always = dead(trace.activated), always_on(trace.activated)
+    column_of = np.empty(len(columns))
+    column_of[columns] = np.arange(len(columns)) * (pooled.values.shape[1] / len(columns))
+    for mask, name, symbol in (
+        (silent, "dead: exactly 0 at every position", "x"),
+        (always, "always on", "triangle-up"),
+    ):
+        marked = np.flatnonzero(mask)
+        figure.add_scatter(
+            x=column_of[marked], y=np.full(len(marked), len(values) - 0.35), mode="markers", name=name,
+            marker={"symbol": symbol, "size": 8, "color": concept("values" if name == "always on" else "output")},
+            customdata=marked, meta={"press": ["neuron"]}, hovertemplate=f"neuron %{{customdata}}<br>{name}<extra></extra>",
+            cliponaxis=False,
+        )  # fmt: skip
+    if neuron is not None:
+        at = column_of[neuron]
+        figure.add_shape(
+            type="rect", x0=at - 0.5, x1=at + 0.5, y0=position - 0.5, y1=position + 0.5,
+            line={"color": concept("keys"), "width": 3},
+        )  # fmt: skip
+    per = math.ceil(len(columns) / pooled.values.shape[1])
+    said = f", each cell the greatest of up to {per}" if per > 1 else ""
+    few = len(columns) <= 40
+    figure.update_layout(
+        layout(
+            f"Which memories fire: {MEASURES[measure]} by position and neuron",
+            150 + min(30 * len(values), 420),
+        ),
+        xaxis={
+            "title": {"text": f"neuron, {_ORDERS[order]} [d_ff = {len(columns)}]{said}"},
+            "tickvals": np.arange(len(columns)) if few else [],
+            "ticktext": columns if few else [],
+            "showgrid": False,
+            "zeroline": False,
+        },
+        yaxis={
+            "title": {"text": "position"},
+            "tickvals": np.arange(len(values)),
+            "ticktext": [f"{p}: {word}" for p, word in enumerate(words)],
+            "range": [len(values), -0.5],
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
+    return Drawing(
+        figure=figure,
+        text=f"Heatmap of {MEASURES[measure]}: {len(values)} positions by {len(columns)} neurons, {_ORDERS[order]}. "
+        f"{int(silent.sum())} neurons are dead and {int(always.sum())} always on.",
+        table=[
+            {"neuron": int(j)}
+            | {f"{p}: {word}": short_number(float(values[p, j])) for p, word in enumerate(words)}
+            for j in columns
+        ],
+    )
+
+
+_ORDERS: dict[Order, str] = {
+    "index": "in order",
+    "strength": "strongest first",
+    "cluster": "alike side by side",
+}
+
+
+def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawing:
+    """One neuron from key to output: how x meets its key term by term, its point on the curve, what it writes."""
+    ffn, j, p = trace.ffn, neuron, position
+    match = explain(trace, "hidden", p, j)
+    fires = explain(trace, "activated", p, j)
+    named, strength = activation(ffn.activation), short_number(fires.value)
+    figure = make_subplots(
+        rows=1, cols=3, column_widths=[0.42, 0.2, 0.38], horizontal_spacing=0.08,
+        subplot_titles=(f"x meets key {j}", named.label, f"activated[{j}] · value {j} in the output"),
+    )  # fmt: skip
+    terms = [term.product for term in match.terms] + [match.bias]
+    figure.add_bar(
+        x=[*(f"{i}" for i in range(ffn.d_model)), "b1"], y=terms, name="x_i · key_i", marker_color=concept("keys"), row=1, col=1,
+        hovertemplate="%{x}: %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    reach = max(2.0, abs(match.value) * 1.25)
+    grid = np.linspace(-reach, reach, 201)
+    figure.add_scatter(
+        x=grid,
+        y=named(grid),
+        mode="lines",
+        line={"color": concept("activated")},
+        row=1,
+        col=2,
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=[match.value], y=[fires.value], mode="markers", marker={"size": 12, "color": concept("hidden")}, row=1, col=2,
+        hovertemplate="hidden %{x:.4g}<br>activated %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    coordinates = np.arange(ffn.d_model)
+    wrote = trace.contributions(p)[j]
+    for values, name, colour in (
+        (wrote, f"neuron {j} adds", "values"),
+        (trace.output[p], "whole output", "output"),
+    ):
+        figure.add_bar(
+            x=coordinates, y=values, name=name, marker_color=concept(colour), row=1, col=3,
+            hovertemplate=f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(
+        layout(
+            f"{names.neuron(j)} at position {p}: hidden {short_number(match.value)}, activated {strength}",
+            330,
+        ),
+        showlegend=False,
+    )
+    figure.update_layout(margin={"t": 76})
+    figure.update_xaxes(title_text=f"coordinate i of x [{ffn.d_model}]", type="category", row=1, col=1)
+    figure.update_yaxes(title_text="x_i · key_i", row=1, col=1)
+    figure.update_xaxes(title_text="hidden", row=1, col=2)
+    figure.update_xaxes(title_text=f"coordinate [{ffn.d_model}]", row=1, col=3)
+    table = [
+        {
+            "coordinate": names.feature(i),
+            "x": short_number(term.factors[1]),
+            "key": short_number(term.factors[0]),
+            "x · key": short_number(term.product),
+            "value": short_number(float(ffn.w2[i, j])),
+            "adds to output": short_number(float(wrote[i])),
+        }
+        for i, term in enumerate(match.terms)
+    ]
+    return Drawing(figure=figure, text=f"{match.text}. {fires.text}.", table=table)
+
+
+def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
+    """The output at a position as a sum of contributions, largest first, with only `kept` of them.
+
+    Left, how far the partial sum is from the output for every number of neurons; right, for small networks, the parts.
+    """
+    output = trace.output[position]
+    sums = partial_sums(trace, position)
+    errors = np.linalg.norm(sums - output, axis=1)
+    off = short_number(float(errors[kept]))
+    order = top_neurons(trace, position, trace.ffn.d_ff)
+    small = trace.ffn.d_model <= MOST_COORDINATES
+    figure = make_subplots(rows=1, cols=2 if small else 1, horizontal_spacing=0.09)
+    figure.add_scatter(
+        x=np.arange(len(errors)), y=errors, mode="lines", line={"color": concept("output"), "shape": "hv"}, row=1, col=1,
+        name="error", hovertemplate="%{x} neurons: off by %{y:.4g}<extra></extra>", showlegend=False,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[kept], y=[errors[kept]], mode="markers", marker={"size": 12, "color": concept("values")}, row=1, col=1,
+        name="kept", hoverinfo="skip", showlegend=False,
+    )  # fmt: skip
+    if small:
+        _stack(figure, trace, position, neurons=order[:kept], total=sums[kept], names=names)
+    figure.update_layout(
+        layout(
+            f"The output at position {position} as a sum: {kept} of {len(order)} neurons, off by {off}", 340
+        ),
+        barmode="relative",
+    )
+    figure.update_xaxes(
+        title_text=f"neurons kept, largest contribution first [d_ff = {len(order)}]", row=1, col=1
+    )
+    figure.update_yaxes(title_text="distance from the output", rangemode="tozero", row=1, col=1)
+    rows = [
+        {
+            "neurons kept": 0,
+            "added last": "b2 alone",
+            "distance from the output": short_number(float(errors[0])),
+        }
+    ]
+    rows += [
+        {
+            "neurons kept": k + 1,
+            "added last": names.neuron(j),
+            "distance from the output": short_number(float(errors[k + 1])),
+        }
+        for k, j in enumerate(order)
+    ]
+    return Drawing(
+        figure=figure,
+        text=f"With the {kept} largest of {len(order)} contributions the sum is {off} from the output.",
+        table=rows,
+    )
+
+
+def _stack(
+    figure: go.Figure,
+    trace: Trace,
+    position: int,
+    *,
+    neurons: tuple[int, ...],
+    total: np.ndarray,
+    names: Names,
+) -> None:
+    """The parts of a partial sum, coordinate by coordinate: b2, the first neurons one by one, the rest together."""
+    contributions = trace.contributions(position)
+    first, rest = neurons[:MOST_STACKED], neurons[MOST_STACKED:]
+    parts: list[tuple[str, np.ndarray, int | None]] = [("b2", trace.ffn.b2, None)]
+    parts += [(names.neuron(j), contributions[j], j) for j in first]
+    if rest:
+        parts.append((f"{len(rest)} more", contributions[list(rest)].sum(axis=0), None))
+    coordinates = np.arange(trace.ffn.d_model)
+    for k, (name, values, j) in enumerate(parts):
+        marker = {
+            "color": concept("values"),
+            "opacity": 1 - 0.75 * k / max(len(parts), 2),
+            "line": {"width": 1, "color": concept("hidden")},
+        }
+        press = (
+            {} if j is None else {"customdata": np.full(len(coordinates), j), "meta": {"press": ["neuron"]}}
+        )
+        figure.add_bar(
+            x=coordinates, y=values, name=name, row=1, col=2, showlegend=False, marker=marker, **press,
+            hovertemplate=f"{name} adds %{{y:.4g}} to coordinate %{{x}}<extra></extra>",
+        )  # fmt: skip
+    for values, name, symbol in (
+        (total, "sum of these", "line-ew-open"),
+        (trace.output[position], "output", "circle-open"),
+    ):
+        figure.add_scatter(
+            x=coordinates, y=values, mode="markers", name=name, row=1, col=2,
+            marker={"symbol": symbol, "size": 16, "color": concept("output"), "line": {"width": 3}},
+            hovertemplate=f"{name} %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title_text=f"coordinate of the output [{len(coordinates)}]", dtick=1, row=1, col=2)
+    figure.update_yaxes(title_text="contribution", row=1, col=2)
+
+
+def intervention(before: Trace, after: Trace, position: int) -> Drawing:
+    """The output with and without the interventions, coordinate by coordinate."""
+    coordinates = np.arange(before.ffn.d_model)
+    figure = go.Figure()
+    for trace, name, colour in ((before, "before", "input"), (after, "with the interventions", "output")):
+        figure.add_bar(
+            x=coordinates, y=trace.output[position], name=name, marker_color=concept(colour),
+            hovertemplate=f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
+        )  # fmt: skip
+    change = after.output[position] - before.output[position]
+    greatest = int(np.argmax(np.abs(change)))
+    figure.update_layout(
+        layout(f"What the interventions do to the output at position {position}", 300, barmode="group"),
+        xaxis={"title": {"text": f"coordinate of the output [{len(coordinates)}]"}},
+        yaxis={"title": {"text": "output"}},
+    )
+    return Drawing(
+        figure=figure,
+        text=f"The greatest change is {short_number(float(change[greatest]))}, at coordinate {greatest}.",
+        table=[
+            {
+                "coordinate": i,
+                "before": short_number(float(before.output[position][i])),
+                "after": short_number(float(after.output[position][i])),
+                "change": short_number(float(change[i])),
+            }
+            for i in range(len(coordinates))
+        ],
+    )

@@ -1,0 +1,130 @@
+"""The parts of the page "Memories": who fires, one neuron's card, the output as a sum, interventions."""
+
+from typing import get_args
+
+import streamlit as st
+
+from ffn_app.board.names import names_of
+from ffn_app.figures.memories import MEASURES, heatmap, intervention, neuron_card, output_sum
+from ffn_app.live_plot import live_plot
+from ffn_app.session import Session
+from ffn_app.shell import change, choose_neuron, remembered
+from ffn_core.dense import Trace
+from ffn_core.memories import Order, carriers, dead, sparsity
+from ffn_core.scenario import Edit
+
+ORDERS: dict[Order, str] = dict(
+    zip(get_args(Order), ("in order", "strongest first", "alike side by side"), strict=True)
+)
+
+
+def who_fires(session: Session, trace: Trace) -> None:
+    """The heatmap with its controls, and how sparse it is, each number with its definition."""
+    st.subheader("Who fires where")
+    columns = st.columns(3)
+    measure = columns[0].segmented_control(
+        "Colour shows",
+        list(MEASURES),
+        format_func=MEASURES.__getitem__,
+        default="activated",
+        key="set_measure",
+    )
+    order = columns[1].segmented_control(
+        "Neurons", list(ORDERS), format_func=ORDERS.__getitem__, key=remembered("order", "index")
+    )
+    threshold = columns[2].number_input(
+        "Nearly zero is below", 0.0, 1.0, 0.001, format="%g", key="set_threshold"
+    )
+    position, neuron = session.view.position, session.view.neuron
+    drawing = heatmap(
+        trace,
+        session.present.words,
+        measure=measure or "activated",
+        order=order or "index",
+        position=position,
+        neuron=neuron,
+    )
+    live_plot(drawing, key="heatmap")
+    activated = trace.activated
+    n_carriers = len(carriers(trace, position))
+    gauges = st.columns(4)
+    gauges[0].metric(
+        "Exactly zero",
+        f"{sparsity(activated):.1%}",
+        help="Share of all numbers of activated that are exactly 0.",
+    )
+    gauges[1].metric(
+        f"Within {threshold:g} of zero", f"{sparsity(activated, threshold):.1%}",
+        help="Share of all numbers of activated whose magnitude is at most the threshold you set.",
+    )  # fmt: skip
+    gauges[2].metric(
+        "Dead neurons", f"{int(dead(activated).sum())} of {trace.ffn.d_ff}",
+        help="Exactly 0 at every position of this sequence. Other inputs may wake them.",
+    )  # fmt: skip
+    gauges[3].metric(
+        "Carry 90% here", f"{n_carriers} of {trace.ffn.d_ff}",
+        help="The fewest neurons whose contributions' lengths add up to 90% of all lengths at the chosen position.",
+    )  # fmt: skip
+
+
+def one_neuron(session: Session, trace: Trace) -> None:
+    """The card of the neuron that is followed, and its strength."""
+    st.subheader("One neuron")
+    choose_neuron(session)
+    neuron = session.view.neuron
+    if neuron is None:
+        st.caption(
+            "Choose a neuron here, on the board, or in the heatmap; it is then marked everywhere on the page."
+        )
+        return
+    live_plot(neuron_card(trace, session.view.position, neuron, names_of(session.present)), key="card")
+    _strength(session, neuron)
+
+
+def _strength(session: Session, neuron: int) -> None:
+    strength = session.present.strengths.get(neuron, 1.0)
+    key = f"strength_{neuron}"
+    st.session_state[key] = min(2.0, max(-1.0, strength))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.slider(
+            f"Strength of neuron {neuron}", -1.0, 2.0, step=0.05, key=key,
+            on_change=lambda: _intervene(neuron, st.session_state[key]),
+            help="1 leaves the neuron as it is, 0 switches it off: its value column is multiplied by it. It is an edit: undo "
+            "takes it back, and the link carries it.",
+        )  # fmt: skip
+        st.button("Switch it off", on_click=_intervene, args=(neuron, 0.0), disabled=strength == 0)
+        st.button("As it was", on_click=_intervene, args=(neuron, 1.0), disabled=strength == 1)
+
+
+def _intervene(neuron: int, strength: float) -> None:
+    change(lambda scenario: scenario.edit(Edit("strength", (neuron,), strength)))
+
+
+def as_a_sum(session: Session, trace: Trace) -> None:
+    """The output as a sum of contributions, with a slider for how many are kept."""
+    st.subheader("The output is a sum")
+    d_ff = trace.ffn.d_ff
+    kept = st.slider(
+        "Neurons kept, largest contribution first", 0, d_ff, key=remembered(f"kept_{d_ff}", min(3, d_ff)),
+        help="0 leaves b2 alone; all of them give the output.",
+    )  # fmt: skip
+    live_plot(output_sum(trace, session.view.position, kept, names_of(session.present)), key="sum")
+
+
+def what_changed(session: Session, trace: Trace) -> None:
+    """The output before and after the interventions, if there are any."""
+    scenario = session.present
+    if not scenario.strengths:
+        return
+    st.subheader("Interventions")
+    names = names_of(scenario)
+    told = "; ".join(f"{names.neuron(j)} at {strength:g}" for j, strength in scenario.strengths.items())
+    st.write(f"Strengths that are not 1: {told}.")
+    st.button("Take all of them back", on_click=_take_back, args=(tuple(scenario.strengths),))
+    ffn, x = scenario.without_strengths().build()
+    live_plot(intervention(ffn.forward(x), trace, session.view.position), key="intervention")
+
+
+def _take_back(neurons: tuple[int, ...]) -> None:
+    edits = tuple(Edit("strength", (j,), 1.0) for j in neurons)
+    change(lambda scenario: scenario.edit(Edit("together", (), edits)))

@@ -1,0 +1,24 @@
+"""Memories: the FFN as keys that match and values that are written."""
+
+import streamlit as st
+
+from ffn_app import memories_page as parts
+from ffn_app.board.component import render_board
+from ffn_app.board.data import fits_neuron_lines, live_board
+from ffn_app.shell import open_page
+
+session = open_page("Key-value memories")
+ffn, x = session.present.build()
+trace = ffn.forward(x)
+
+render_board(
+    live_board(session, "neurons" if fits_neuron_lines(session.present) else "hourglass"), key="board"
+)
+st.caption(
+    "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
+    "W2 is drawn transposed here, so that each line is one memory: a line that lights up fires."
+)
+parts.who_fires(session, trace)
+parts.one_neuron(session, trace)
+parts.what_changed(session, trace)
+parts.as_a_sum(session, trace)
