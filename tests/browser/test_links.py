@@ -98,7 +98,7 @@ def test_sharing_shows_the_link_and_says_that_it_is_a_copy(visitor: Visitor, vis
 
 
 def test_what_is_too_long_for_a_link_is_kept_by_the_tab_and_offered_as_a_file(visit):
-    # 16 by 64 random weights, all replaced by numbers of 17 digits: far beyond 8,000 characters.
+    # A W1 of 1,024 numbers with 17 digits each: far beyond 8,000 characters.
     many = Scenario(edits=tuple((axis, (), size) for axis, size in (("d_model", 16), ("d_ff", 64))))  # type: ignore[misc]
     visitor = visit("/weights" + query(many))
     visitor.page.evaluate(
@@ -109,11 +109,7 @@ def test_what_is_too_long_for_a_link_is_kept_by_the_tab_and_offered_as_a_file(vi
     visitor.keyboard.press("ControlOrMeta+v")
     visitor.holds("w1[0][1]", str(1 / 7919))
     visitor.page.wait_for_url("**/weights?*kept=*")
-    kept = visitor.page.evaluate
-    for _ in range(200):
-        if kept("sessionStorage.getItem('hourglass-kept')"):
-            break
-        visitor.page.wait_for_timeout(50)
+    visitor.page.wait_for_function("() => sessionStorage.getItem('hourglass-kept')")
     visitor.page.reload()
     visitor.ready().holds("w1[0][1]", str(1 / 7919))
     visitor.button("Share").click()
