@@ -8,7 +8,7 @@ from ffn_app.board.names import names_of
 from ffn_app.figures.memories import MEASURES, heatmap, intervention, neuron_card, output_sum
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
-from ffn_app.shell import change, choose_neuron, remembered
+from ffn_app.shell import change, choose_neuron
 from ffn_core.dense import Trace
 from ffn_core.memories import Order, carriers, dead, sparsity
 from ffn_core.scenario import Edit
@@ -20,27 +20,41 @@ ORDERS: dict[Order, str] = dict(
 
 def who_fires(session: Session, trace: Trace) -> None:
     """The heatmap with its controls, and how sparse it is, each number with its definition."""
-    st.subheader("Who fires where")
+    st.header("Who fires where")
     columns = st.columns(3)
     measure = columns[0].segmented_control(
         "Colour shows",
         list(MEASURES),
         format_func=MEASURES.__getitem__,
         default="activated",
-        key="set_measure",
+        required=True,
+        key="memories_measure",
+        persist_state="session",
     )
     order = columns[1].segmented_control(
-        "Neurons", list(ORDERS), format_func=ORDERS.__getitem__, key=remembered("order", "index")
+        "Neurons",
+        list(ORDERS),
+        format_func=ORDERS.__getitem__,
+        default="index",
+        required=True,
+        key="memories_order",
+        persist_state="session",
     )
     threshold = columns[2].number_input(
-        "Nearly zero is below", 0.0, 1.0, 0.001, format="%g", key="set_threshold"
+        "Nearly zero is below",
+        0.0,
+        1.0,
+        0.001,
+        format="%g",
+        key="memories_threshold",
+        persist_state="session",
     )
     position, neuron = session.view.position, session.view.neuron
     drawing = heatmap(
         trace,
         session.present.words,
-        measure=measure or "activated",
-        order=order or "index",
+        measure=measure,
+        order=order,
         position=position,
         neuron=neuron,
     )
@@ -69,7 +83,7 @@ def who_fires(session: Session, trace: Trace) -> None:
 
 def one_neuron(session: Session, trace: Trace) -> None:
     """The card of the neuron that is followed, and its strength."""
-    st.subheader("One neuron")
+    st.header("One neuron")
     choose_neuron(session)
     neuron = session.view.neuron
     if neuron is None:
@@ -102,10 +116,10 @@ def _intervene(neuron: int, strength: float) -> None:
 
 def as_a_sum(session: Session, trace: Trace) -> None:
     """The output as a sum of contributions, with a slider for how many are kept."""
-    st.subheader("The output is a sum")
+    st.header("The output is a sum")
     d_ff = trace.ffn.d_ff
     kept = st.slider(
-        "Neurons kept, largest contribution first", 0, d_ff, key=remembered(f"kept_{d_ff}", min(3, d_ff)),
+        "Neurons kept, largest contribution first", 0, d_ff, min(3, d_ff), key=f"memories_kept_{d_ff}", persist_state="session",
         help="0 leaves b2 alone; all of them give the output.",
     )  # fmt: skip
     live_plot(output_sum(trace, session.view.position, kept, names_of(session.present)), key="sum")
@@ -116,7 +130,7 @@ def what_changed(session: Session, trace: Trace) -> None:
     scenario = session.present
     if not scenario.strengths:
         return
-    st.subheader("Interventions")
+    st.header("Interventions")
     names = names_of(scenario)
     told = "; ".join(f"{names.neuron(j)} at {strength:g}" for j, strength in scenario.strengths.items())
     st.write(f"Strengths that are not 1: {told}.")

@@ -21,6 +21,7 @@ FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
 PAGE_STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding: 3.6rem 1.6rem 2rem; max-width: 1500px; }
 [data-testid="stMainBlockContainer"] > div > [data-testid="stVerticalBlock"] { gap: 0.7rem; }
+[data-testid="stMainBlockContainer"] h2 { font-size: 1.35rem; padding: 0.9rem 0 0.2rem; }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 4rem 0.7rem 1.5rem; } }
 </style>"""
 

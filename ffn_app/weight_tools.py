@@ -1,7 +1,6 @@
 """The Weights page's tools: size, fill, open, save and paste, each a small pop-up above the board."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -10,7 +9,17 @@ from ffn_app.session import Session, moved
 from ffn_app.shell import change, current, keep
 from ffn_core import weight_files
 from ffn_core.matrix_text import format_matrix, parse_matrix
-from ffn_core.scenario import ARRAYS, AXES, MAX_EDITED, Edit, RandomBase, Scenario
+from ffn_core.scenario import (
+    ARRAYS,
+    AXES,
+    MAX_D_FF,
+    MAX_D_MODEL,
+    MAX_EDITED,
+    MAX_POSITIONS,
+    Edit,
+    RandomBase,
+    Scenario,
+)
 
 LABELS = {"x": "x", "w1": "W1", "b1": "b1", "w2": "W2", "b2": "b2"}
 
@@ -31,7 +40,7 @@ def weight_tools(session: Session) -> None:
 
 
 def _size(session: Session) -> None:
-    ffn, x = session.present.build()
+    ffn, _ = session.present.build()
     if ffn.d_model > MAX_EDITED["d_model"] or ffn.d_ff > MAX_EDITED["d_ff"]:
         st.write("This network is larger than the board edits cell by cell; it can be made smaller here.")
     for axis, width, what in (
@@ -53,15 +62,17 @@ def _size(session: Session) -> None:
     st.divider()
     st.write("Or start from random weights of any size:")
     columns = st.columns(4)
-    d_model = columns[0].number_input("d_model", 1, 256, 16)
-    d_ff = columns[1].number_input("d_ff", 1, 1024, 64)
-    positions = columns[2].number_input("positions", 1, 64, len(x))
-    seed = columns[3].number_input("seed", 0, 2**32 - 1, 0, key="base_seed")
-    st.button(
-        "Start from these",
-        on_click=_start,
-        args=(RandomBase(int(d_model), int(d_ff), int(positions), int(seed)),),
-    )
+    for column, (name, most, first) in zip(columns, _BASE_FIELDS, strict=True):
+        column.number_input(name, 0 if name == "seed" else 1, most, first, key=f"base_{name}")
+    st.button("Start from these", on_click=_start)
+
+
+_BASE_FIELDS = (
+    ("d_model", MAX_D_MODEL, 16),
+    ("d_ff", MAX_D_FF, 64),
+    ("positions", MAX_POSITIONS, 2),
+    ("seed", 2**32 - 1, 0),
+)
 
 
 def _resize(axis: str, key: str) -> None:
@@ -69,30 +80,40 @@ def _resize(axis: str, key: str) -> None:
     change(lambda scenario: scenario.edit(Edit(axis, (), width)))
 
 
-def _start(base: RandomBase) -> None:
-    change(lambda scenario: Scenario(base=base, activation=scenario.activation))
+def _start() -> None:
+    # Read here, not when the button was drawn: what was typed just before the press counts.
+    d_model, d_ff, positions, seed = (int(st.session_state[f"base_{name}"]) for name, _, _ in _BASE_FIELDS)
+    change(
+        lambda scenario: Scenario(
+            base=RandomBase(d_model, d_ff, positions, seed), activation=scenario.activation
+        )
+    )
 
 
 def _fill(session: Session) -> None:
     ffn, x = session.present.build()
     name = st.selectbox("Array", ARRAYS, index=1, format_func=LABELS.__getitem__, key="fill_array")
-    seed = st.number_input(
-        "Seed", 0, 2**32 - 1, 0, key="fill_seed", help="The same seed gives the same numbers."
-    )
+    st.number_input("Seed", 0, 2**32 - 1, 0, key="fill_seed", help="The same seed gives the same numbers.")
     array = x if name == "x" else getattr(ffn, name)
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
     with st.container(horizontal=True):
-        st.button("Randomize", on_click=_edit, args=(Edit("randomize", (name,), int(seed)),))
-        st.button("All zero", on_click=_edit, args=(Edit(name, (), 0.0),))
-        st.button("Identity", on_click=_edit, args=(Edit("identity", (name,), 1.0),), disabled=not square)
+        st.button("Randomize", on_click=_fill_with, args=("randomize",))
+        st.button("All zero", on_click=_fill_with, args=("zero",))
+        st.button("Identity", on_click=_fill_with, args=("identity",), disabled=not square)
     if not square:
         st.caption(
             f"{LABELS[name]} is {' by '.join(map(str, array.shape))}; only a square matrix can be the identity."
         )
 
 
-def _edit(edit: Edit) -> None:
-    change(lambda scenario: scenario.edit(edit))
+def _fill_with(what: str) -> None:
+    name, seed = st.session_state["fill_array"], int(st.session_state["fill_seed"])
+    edits = {
+        "randomize": Edit("randomize", (name,), seed),
+        "zero": Edit(name, (), 0.0),
+        "identity": Edit("identity", (name,), 1.0),
+    }
+    change(lambda scenario: scenario.edit(edits[what]))
 
 
 def _paste() -> None:
@@ -214,8 +235,3 @@ def note_size_change(session: Session) -> str | None:
     return (
         f"{', '.join(changed)} changed size, and so cannot be compared with the starting point cell by cell."
     )
-
-
-def forget_problem() -> None:
-    """Take back a message that has been shown."""
-    keep(replace(current(), problem=None))

@@ -12,7 +12,7 @@ session = open_page("The weights")
 weight_tools(session)
 render_board(live_board(session), key="board")
 
-st.subheader("Before and after")
+st.header("Before and after")
 shown = st.segmented_control(
     "Compared with the starting point", ["Difference", "Starting point"], default="Difference", key="compared"
 )

@@ -34,11 +34,11 @@ class Board {
     this.bar = make("div", { class: "bar" }, this.steps, this.compare, this.legend, this.positions);
     this.bands = draw("svg", { class: "bands", "aria-hidden": "true" });
     this.stage = make("div", { class: "stage" }, this.bands);
-    this.panel = make("section", { class: "panel", "aria-label": "Explanation" });
+    this.panel = make("section", { class: "panel", "aria-label": "Explanation", tabindex: "0" });
     this.live = make("div", { class: "sr-only", "aria-live": "polite" });
     this.element = make("div", { class: "board" }, this.bar, this.stage, this.panel, this.live);
     root.append(this.element);
-    this.picker = make("input", { type: "number", min: "0", step: "1", "aria-label": "Neuron shown large", onchange: () => push({ kind: "view", neuron: Math.max(0, Math.min(Number(this.picker.max), Math.round(Number(this.picker.value) || 0))) }) });
+    this.picker = make("input", { type: "number", min: "0", step: "1", "aria-label": "Neuron shown large", onchange: () => this.#pick() });
     this.noteText = make("span", {});
     this.note = make("div", { class: "pooled-note", hidden: true }, make("label", {}, "Neuron shown large:", this.picker), " ", this.noteText);
     this.stage.append(this.note);
@@ -74,6 +74,9 @@ class Board {
 
   update(data) {
     this.data = data;
+    // What was chosen here since Python sent this stays chosen.
+    if (this.seen && data.log && this.seen.seq > data.log.applied) Object.assign(data, this.seen.fields);
+    else this.seen = null;
     for (const [key, waiting] of this.overrides) {
       if (!data.log || waiting.seq <= data.log.applied) this.overrides.delete(key);
     }
@@ -342,6 +345,12 @@ class Board {
     });
   }
 
+  #pick() {
+    const neuron = Math.max(0, Math.min(Number(this.picker.max), Math.round(Number(this.picker.value) || 0)));
+    this.picker.value = neuron;
+    this.#see({ neuron });
+  }
+
   #note() {
     const { zoom, dims, neuron } = this.data;
     this.note.hidden = !zoom;
@@ -433,12 +442,11 @@ class Board {
 
   #toStep(step) {
     const next = step === null || step < 0 || step >= this.data.steps.length ? null : step;
-    this.data.step = next; // shown at once; Python hears of it for the link
+    this.#see({ step: next }); // shown at once; Python hears of it for the link
     this.#bar(this.data);
     this.#highlight();
     this.#panel();
     this.live.textContent = next === null ? "All steps" : this.data.steps[next].sentence;
-    push({ kind: "view", step: next });
   }
 
   #stepKey(event) {
@@ -498,8 +506,9 @@ class Board {
     };
     input.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      if (event.key === "Enter") end(true);
-      if (event.key === "Escape") end(false);
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.preventDefault(); // else Enter would press the chip that gets the focus
+      end(event.key === "Enter");
     });
     input.addEventListener("blur", () => end(true));
     chip.replaceWith(input);
@@ -611,7 +620,7 @@ class Board {
   /** A cell whose neuron is to be followed (pressed again, no longer); null lets go. */
   choose(cell) {
     if (!cell) {
-      if (this.data.neuron !== null) push({ kind: "view", neuron: null });
+      if (this.data.neuron !== null) this.#follow(this.data.neuron);
       return;
     }
     const { array } = cell.grid.spec;
@@ -620,10 +629,15 @@ class Board {
 
   #follow(j) {
     const next = this.data.neuron === j ? null : j;
-    this.data.neuron = next;
+    this.#see({ neuron: next });
     this.#ring(next);
     this.#labels();
-    push({ kind: "view", neuron: next });
+  }
+
+  /** Change the view here and in Python; an answer that is older does not take it back. */
+  #see(fields) {
+    Object.assign(this.data, fields);
+    this.seen = { seq: push({ kind: "view", ...fields }), fields: { ...this.seen?.fields, ...fields } };
   }
 
   // ------------------------------------------------------------------ looking at a number

@@ -67,7 +67,7 @@ export class Editor {
       y: cell.grid.element.offsetTop + cell.offsetTop + (cell.offsetHeight - height) / 2,
       width, height,
     });
-    this.input.style.fontSize = `${Math.max(15 * (block?.text ?? 1), 14)}px`;
+    this.input.style.fontSize = `${16 * (block?.text ?? 1)}px` /* iOS zooms in on anything smaller */;
     this.input.value = empty ? "" : fullNumber(cell.grid.valueOf(cell));
     setAttribute(this.input, "aria-label", `Edit ${cell.getAttribute("aria-label")}`);
     this.dirty = empty;
