@@ -17,7 +17,8 @@ from starlette.types import Scope
 
 ROOT = Path(__file__).parent
 FOLDERS = ("board", "frame", "live_plot")
-SUFFIXES = (".js", ".css")
+# Said here, since a system's own table of types may lack them, and browsers run no script of another type.
+TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 PREFIX = "lib/hourglass"
 PLOTLY_PREFIX = f"lib/plotly/{plotly.__version__}"
 PLOTLY_FILE = "plotly.min.js"
@@ -25,7 +26,7 @@ KEEP = "public, max-age=31536000, immutable"
 
 
 def _files() -> list[Path]:
-    return sorted(path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.suffix in SUFFIXES)
+    return sorted(path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.suffix in TYPES)
 
 
 @cache
@@ -42,10 +43,11 @@ class _Assets(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         folder, _, name = Path(path).as_posix().partition("/")
-        if folder not in FOLDERS or "/" in name or Path(name).suffix not in SUFFIXES:
+        if folder not in FOLDERS or "/" in name or Path(name).suffix not in TYPES:
             raise HTTPException(status_code=404)
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = KEEP
+        response.headers["content-type"] = TYPES[Path(name).suffix]
         return response
 
 
@@ -57,6 +59,7 @@ class _Library(StaticFiles):
             raise HTTPException(status_code=404)
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = KEEP
+        response.headers["content-type"] = TYPES[".js"]
         return response
 
 

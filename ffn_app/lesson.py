@@ -1,5 +1,7 @@
 """Below the hourglass: every number worked out as text, and where the lesson prints other ones."""
 
+from functools import cache
+
 import streamlit as st
 
 from ffn_core.examples import lesson_differences
@@ -23,19 +25,20 @@ def lesson_notes(scenario: Scenario) -> None:
             "The worked example of the lesson prints some numbers that its own weights do not give. "
             "Hourglass computes all of them; these are the rows that differ."
         )
-        st.table(difference_rows())
+        st.markdown(difference_table())
 
 
-def difference_rows() -> list[dict[str, str]]:
-    """A row for each place where the lesson is wrong; its wrong numbers in asterisks."""
-    return [
-        {
-            "where": row.where,
-            "the lesson prints": ", ".join(
-                f"*{text}*" if i in row.wrong else text for i, text in enumerate(row.printed)
-            ),
-            "right": ", ".join(right_numbers(row)),
-            "what happened": row.note,
-        }
+@cache
+def difference_table() -> str:
+    """A Markdown table with a row for each place where the lesson is wrong; its wrong numbers in bold."""
+    rows = [
+        (
+            f"`{row.where}`",
+            ", ".join(f"**{text}**" if i in row.wrong else text for i, text in enumerate(row.printed)),
+            ", ".join(right_numbers(row)),
+            row.note,
+        )
         for row in lesson_differences()
     ]
+    head = ("where", "the lesson prints (wrong in bold)", "right", "what happened")
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ("---",) * len(head), *rows))

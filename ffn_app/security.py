@@ -25,7 +25,9 @@ def security_headers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     `HOURGLASS_FRAME_ANCESTORS` names who may show the app in a frame (a CSP source list, such as
     `https://school.example`); by default only the app's own origin may.
     """
-    ancestors = environ.get("HOURGLASS_FRAME_ANCESTORS", "'self'").replace(";", " ").replace("\n", " ")
+    named = environ.get("HOURGLASS_FRAME_ANCESTORS", "'self'")
+    # Only what a source list is made of: anything else could begin another directive, policy or header.
+    ancestors = re.sub(r"[^A-Za-z0-9'*.:/_-]+", " ", named).strip() or "'none'"
     policy = {
         "default-src": "'self'",
         # blob: is how Streamlit runs a component's JavaScript.

@@ -9,7 +9,9 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -123,12 +125,14 @@ class Scenario:
     edits: tuple[Edit, ...] = ()
     words: tuple[str, ...] = field(init=False)
     """One word for each position, after the edits."""
+    before: InitVar["Scenario | None"] = None
 
-    def __post_init__(self) -> None:
-        """Replay the edits, which checks them."""
+    def __post_init__(self, before: "Scenario | None") -> None:
+        """Replay the edits, which checks them; after `before`, only those that follow its own."""
         start = _start(self.base)
-        state = _State(start)
-        edits = tuple(state.apply(edit) for edit in self.edits)
+        state = _State(start) if before is None else before.__dict__["_state"].copy()
+        made = () if before is None else before.edits
+        edits = (*made, *(state.apply(edit) for edit in self.edits[len(made) :]))
         if (n := _count(edits)) > MAX_EDITS:
             raise EditError(f"a scenario has at most {MAX_EDITS:,} edits, got {n:,}; compact() it first")
         name = activation(start.ffn.activation if self.activation is None else self.activation).name
@@ -141,7 +145,7 @@ class Scenario:
         object.__setattr__(self, "activation", name)
         object.__setattr__(self, "edits", edits)
         object.__setattr__(self, "words", tuple(state.words))
-        object.__setattr__(self, "_strengths", state.strengths)
+        object.__setattr__(self, "_state", state)
         object.__setattr__(self, "_built", (ffn, state.arrays["x"]))
 
     def build(self) -> tuple[FFN, Array]:
@@ -155,7 +159,7 @@ class Scenario:
     @property
     def strengths(self) -> dict[int, float]:
         """The factor of each neuron that is intervened on, in the neurons' order; one at 1 is none."""
-        return dict(sorted(self.__dict__["_strengths"].items()))
+        return dict(sorted(self.__dict__["_state"].strengths.items()))
 
     def without_strengths(self) -> "Scenario":
         """The same edits without the interventions: what the network is before them; itself where there are none."""
@@ -164,7 +168,8 @@ class Scenario:
 
     def edit(self, *edits: Edit | tuple[Any, ...]) -> "Scenario":
         """With these edits made as well."""
-        return self._with((*self.edits, *edits))
+        together = (*self.edits, *edits)
+        return Scenario(base=self.base, activation=self.activation, edits=together, before=self)  # type: ignore[arg-type]
 
     def undo(self) -> "Scenario":
         """Without the last edit; itself where there is none."""
@@ -176,7 +181,7 @@ class Scenario:
 
     def with_activation(self, name: str) -> "Scenario":
         """With another nonlinearity, by any name that `ffn_core.activation` knows."""
-        return Scenario(base=self.base, activation=name, edits=self.edits)
+        return Scenario(base=self.base, activation=name, edits=self.edits, before=self)
 
     def holding(
         self, ffn: FFN, x: npt.ArrayLike | None = None, words: Iterable[str] | None = None
@@ -221,6 +226,10 @@ class Scenario:
         `ex` the example's name, or `r` as d_model-d_ff-n_positions-seed; `act` the activation where it is not
         the base's; `v` the version and `e` the text of the edits (see `ffn_core.link`).
         """
+        return dict(self._query)
+
+    @cached_property
+    def _query(self) -> dict[str, str]:
         query = {}
         if isinstance(self.base, RandomBase):
             base = self.base
@@ -235,11 +244,13 @@ class Scenario:
 
     def link_query(self) -> dict[str, str] | None:
         """`to_query()` if it fits a link, else that of `compact()`; None if neither does: offer a file."""
-        for scenario in (self, self.compact()):
-            query = scenario.to_query()
-            if len(urlencode(query)) <= MAX_LINK and len(plain_text(scenario.edits)) <= MAX_EDIT_TEXT:
-                return query
-        return None
+        if self._fits_a_link():
+            return self.to_query()
+        compact = self.compact()
+        return compact.to_query() if compact._fits_a_link() else None
+
+    def _fits_a_link(self) -> bool:
+        return len(urlencode(self._query)) <= MAX_LINK and len(plain_text(self.edits)) <= MAX_EDIT_TEXT
 
     @classmethod
     def from_query(cls, query: Mapping[str, Any]) -> tuple["Scenario", list[str]]:
@@ -314,6 +325,13 @@ class _State:
         self.strengths: dict[int, float] = {}
         self.work = 0.0
         self.most = {axis: max(most, self.size(axis)) for axis, most in MAX_EDITED.items()}
+
+    def copy(self) -> "_State":
+        """The same, to be edited apart from it."""
+        other = copy(self)
+        other.arrays = {name: array.copy() for name, array in self.arrays.items()}
+        other.words, other.strengths = list(self.words), dict(self.strengths)
+        return other
 
     def size(self, axis: str) -> int:
         return len(self.arrays[{"positions": "x", "d_model": "b2", "d_ff": "b1"}[axis]])

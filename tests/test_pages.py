@@ -43,7 +43,7 @@ def component(visitor: AppTest, key: str) -> dict[str, Any]:
     [proto] = [
         element.proto for element in visitor.get("bidi_component") if f"-{key}-" in f"{element.proto.id}-"
     ]
-    data = json.loads(proto.json)
+    [data] = json.loads(proto.json).values()
     assert isinstance(data, dict)
     return data
 

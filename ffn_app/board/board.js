@@ -319,8 +319,7 @@ class Board {
   #labels() {
     const { d_ff: count } = this.data.dims;
     const { neuronLabels, valueLabels } = this.plan;
-    const readable = neuronLabels.step >= 13 ? 1 : 0;
-    const wanted = readable ? count : 0;
+    const wanted = neuronLabels.step >= 13 && !this.data.compact ? count : 0;
     while (this.neuronLabels.length < wanted) {
       const j = this.neuronLabels.length;
       const label = make("button", { class: "neuron-label", type: "button", "aria-label": `Follow neuron ${j}`, onclick: () => this.#follow(j) }, String(j));
@@ -684,7 +683,7 @@ export default function render({ data, parentElement, key }) {
     board = new Board(parentElement, key);
     boards.set(parentElement, board);
   }
-  board.update(data);
+  board.update(data.board);
   return () => {
     boards.get(parentElement)?.destroy();
     boards.delete(parentElement);

@@ -17,4 +17,5 @@ def _component() -> ComponentRenderer:
 
 def render_board(data: dict[str, Any], *, key: str) -> None:
     """Draw `ffn_app.board.data.board`'s data; `key` keeps the same nodes from run to run."""
-    _component()(data=data, key=key)
+    # Under one key: Streamlit looks at every value of the outermost mapping for a dataframe.
+    _component()(data={"board": data}, key=key)

@@ -19,5 +19,5 @@ def _component() -> ComponentRenderer:
 
 def render_frame(data: dict[str, Any]) -> Any:
     """Draw the frame; returns the last message that the browser sent, or None."""
-    result = _component()(data=data, key=KEY, on_log_change=lambda: None)
+    result = _component()(data={"frame": data}, key=KEY, on_log_change=lambda: None)
     return getattr(result, "log", None)

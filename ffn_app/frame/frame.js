@@ -168,7 +168,7 @@ export default function render({ data, parentElement, setStateValue }) {
     frame = new Frame(parentElement);
     frames.set(parentElement, frame);
   }
-  frame.update(data, (log) => setStateValue("log", log));
+  frame.update(data.frame, (log) => setStateValue("log", log));
   return () => {
     connect(null);
     frames.get(parentElement)?.destroy();

@@ -34,7 +34,7 @@ def live_plot(drawing: Drawing, *, key: str) -> None:
         "library": plotly_address(str(st.get_option("server.baseUrlPath") or "")),
         "dark_twins": dark_twins(),
     }
-    _component()(data=data, key=key)
+    _component()(data={"plot": data}, key=key)
     if drawing.table:
         with st.expander("The numbers of this figure"):
             st.dataframe(list(drawing.table), hide_index=True)

@@ -103,7 +103,7 @@ export default function render({ data, parentElement }) {
     plot = new Plot(parentElement);
     plots.set(parentElement, plot);
   }
-  plot.update(data);
+  plot.update(data.plot);
   return () => {
     plots.get(parentElement)?.destroy();
     plots.delete(parentElement);
