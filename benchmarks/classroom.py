@@ -71,7 +71,7 @@ class Student:
 
     def _read(self, component: BidiComponent) -> int:
         """Take in what a component was sent; returns the last edit on a board, 0 for what is no board."""
-        data = json.loads(component.json)
+        [data] = json.loads(component.json).values()
         if component.component_name.endswith("hourglass_frame"):
             self.frame, self.token = component.id, data["log"]["token"]
         elif component.component_name.endswith("hourglass_board"):
