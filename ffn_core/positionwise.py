@@ -38,8 +38,8 @@ class Comparison:
     """How many numbers are added up on the way from x to one output."""
 
     def __bool__(self) -> bool:
-        """Equal to rounding. Where a tolerance is NaN, as with infinite weights, only the same numbers are equal."""
-        return self.difference == 0 or self.difference <= self.tolerance
+        """Equal to rounding. Where no finite tolerance is known, only the same numbers are equal."""
+        return self.difference == 0 or self.difference <= self.tolerance < math.inf
 
     @property
     def text(self) -> str:
@@ -129,14 +129,11 @@ def effect_of(before: Trace, after: Trace) -> Effect:
             )
     one, other = tolerances(before), tolerances(after)
     allowed = {name: max(one[name], other[name]) for name in STAGES}
-    found = {
-        name: _differences(getattr(before, name), getattr(after, name)).max(axis=-1, initial=0)
-        for name in STAGES
-    }
-    return Effect(
-        **{name: np.where(found[name] <= allowed[name], 0, found[name]) for name in STAGES},
-        tolerances=allowed,
-    )
+    found = {}
+    for name in STAGES:
+        greatest = _differences(getattr(before, name), getattr(after, name)).max(axis=-1, initial=0)
+        found[name] = np.where((greatest <= allowed[name]) & (allowed[name] < math.inf), 0, greatest)
+    return Effect(**found, tolerances=allowed)
 
 
 def starting_point(scenario: Scenario, *, keep_weights: bool = False) -> Scenario:
