@@ -6,7 +6,6 @@ neuron shown large, whose output is a pooled canvas. After each edit comes a bar
 that changes nothing: what Streamlit, the websocket and a frame cost by themselves, at the same moment.
 """
 
-import os
 import statistics
 import sys
 from collections.abc import Iterator
@@ -17,12 +16,12 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1]))  # run from a checkout
 
 from ffn_core import Scenario
+from tests.browser.chromium import launch
 from tests.browser.server import Server
 
 EDITS = 40
 WARM_UP = 5
 SETTLE_MS = 250  # what the last action still has under way (a look at the next cell) is over by then
-CHROMIUM = Path("/usr/bin/chromium")
 
 # `seen(start)` gives milliseconds from `start` to after the next paint: a message that is posted in an animation
 # frame is handled once that frame is drawn. Cells of the output change their label, the canvas its data, only when
@@ -124,14 +123,11 @@ def main() -> None:
     edits = int(sys.argv[1]) if len(sys.argv) > 1 else EDITS
     _, x = Scenario(base="random").build()
     column = int(x[0].argmax())  # where a large weight surely makes the neuron fire
-    chromium = os.environ.get("HOURGLASS_CHROMIUM") or (CHROMIUM if CHROMIUM.exists() else None)
     server = Server()
     server.start()
     try:
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-            )
+            browser = launch(playwright)
             page = browser.new_page(viewport={"width": 1280, "height": 720})
             for name, query, cell, aim in (
                 ("4 to 8 to 4", "", "w1[0][0]", 50),

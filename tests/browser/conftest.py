@@ -3,11 +3,8 @@ server's log fails the test, and so does any request that leaves this machine.""
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,27 +13,16 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Dialog,
-    Error,
     Page,
     Playwright,
     expect,
     sync_playwright,
 )
 
+from tests.browser.chromium import NoBrowserError, launch
 from tests.browser.server import Server
 from tests.browser.visitor import Visit, Visitor
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-DEBIANS_CHROMIUM = Path("/usr/bin/chromium")
 HERE = ("127.0.0.1", "localhost")
 PATIENCE_MS = 20_000  # a limit for a slow machine; no verdict waits for it to pass
 
@@ -70,25 +56,12 @@ def browser() -> Iterator[Browser]:
 
 
 def _launch(playwright: Playwright) -> Browser:
-    """HOURGLASS_CHROMIUM, else Debian's own, else Playwright's, which is downloaded if need be."""
-    path = os.environ.get("HOURGLASS_CHROMIUM") or (DEBIANS_CHROMIUM if DEBIANS_CHROMIUM.exists() else None)
     try:
-        return playwright.chromium.launch(executable_path=path, args=FLAGS)
-    except Error as error:
-        if path is not None:
-            _no_browser(f"{path} does not start: {error}")
-    install = [sys.executable, "-m", "playwright", "install", "chromium"]
-    installed = subprocess.run(install, capture_output=True, text=True, check=False)
-    try:
-        return playwright.chromium.launch(args=FLAGS)
-    except Error as error:
-        _no_browser(f"Playwright's Chromium does not start: {error}\n{installed.stderr}")
-
-
-def _no_browser(reason: str) -> NoReturn:
-    if os.environ.get("CI"):
-        pytest.fail(f"the browser tests must not be skipped here, but {reason}")
-    pytest.skip(reason)
+        return launch(playwright)
+    except NoBrowserError as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"the browser tests must not be skipped here, but {error}")
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
