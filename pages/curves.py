@@ -1,10 +1,57 @@
 """GELU and ReLU: why a smooth curve is not a corner, on the scenario's own neurons."""
 
-from ffn_app.figures.neurons import before_and_after
+import streamlit as st
+
+from ffn_app import curve_tables as tables
+from ffn_app.board.names import names_of
+from ffn_app.curve_controls import choose_order, curve_controls
+from ffn_app.figures.curves import bell, curve_panels, one_matrix
+from ffn_app.figures.neurons import before_and_after, neurons_on_curve
 from ffn_app.live_plot import live_plot
-from ffn_app.shell import open_page
+from ffn_app.shell import choose_neuron, choose_position, open_page
+from ffn_core.curves import linear_map
 
 session = open_page("GELU and ReLU")
+view, names = session.view, names_of(session.present)
 ffn, x = session.present.build()
 trace = ffn.forward(x)
-live_plot(before_and_after(trace, session.view.position, neuron=session.view.neuron), key="bars")
+curves, low, high, pair = curve_controls(view.reading)
+
+plot, beside = st.columns([5, 2])
+with plot:
+    live_plot(curve_panels(curves, low=low, high=high, pair=pair, reading=view.reading), key="curves")
+with beside:
+    st.markdown(f"**All curves at x = {view.reading:g}**")
+    st.table(tables.reading_rows(curves, pair, view.reading), hide_index=True)
+    st.caption("To read elsewhere, drag the brown line, press on a curve, or type x above.")
+    st.markdown("**GELU is x times a probability**")
+    live_plot(bell(view.reading), key="bell")
+st.table(tables.landmark_rows(curves), hide_index=True)
+
+st.subheader("This network's neurons on the curve")
+with st.container(horizontal=True):
+    choose_position(session)
+    choose_neuron(session)
+    ordered = choose_order()
+live_plot(neurons_on_curve(trace, view.position, neuron=view.neuron, names=names), key="neurons")
+live_plot(
+    before_and_after(trace, view.position, ordered=ordered, neuron=view.neuron, names=names), key="bars"
+)
+
+st.subheader("The lesson's tables beside the computed numbers")
+st.table(tables.lesson_rows(), hide_index=True)
+st.table(tables.property_rows(), hide_index=True)
+
+none = st.expander(
+    "What if there were no nonlinearity?", expanded=ffn.activation == "identity", on_change="rerun"
+)
+if none.open:
+    with none:
+        st.write(tables.WITHOUT)
+        linear = linear_map(ffn)
+        matrix, words = st.columns(2)
+        with matrix:
+            live_plot(one_matrix(linear), key="one_matrix")
+        with words:
+            st.table(tables.without_rows(ffn, x, linear), hide_index=True)
+            st.dataframe(tables.both_ways_rows(ffn, x, linear, view.position), hide_index=True)

@@ -3,57 +3,138 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from ffn_app.board.names import Names
+from ffn_app.figures.curves import LEGEND_ROW, LINES
 from ffn_app.figures.drawing import Drawing, layout
 from ffn_app.theme import concept
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
 from ffn_core.matrix_text import short_number
 
+FEW = 40  # so many neurons have room for their numbers, and for bars of two widths
+_POINTS = 401
+
+
+def neurons_on_curve(
+    trace: Trace, position: int, *, neuron: int | None = None, names: Names | None = None
+) -> Drawing:
+    """Each neuron as a point on the trace's nonlinearity: hidden_j along x, activated_j up.
+
+    ReLU is drawn beside it. `neuron` is marked; a press on a point follows its neuron.
+    """
+    names = names or Names()
+    hidden, activated = trace.hidden[position], trace.activated[position]
+    curve = activation(trace.ffn.activation)
+    # The bend at 0 is always in sight; the range depends on hidden alone, so that another curve moves points only up.
+    low, high = min(float(hidden.min()), -1.0), max(float(hidden.max()), 1.0)
+    margin = (high - low) / 20
+    x = np.linspace(low - margin, high + margin, _POINTS)
+    lines = [
+        go.Scatter(
+            x=x, y=activation(name)(x), name=activation(name).label, mode="lines", hoverinfo="skip",
+            line={"color": LINES[name][0], "dash": LINES[name][1], "width": 3 if name == curve.name else 2, "simplify": False},
+        )
+        for name in dict.fromkeys(["relu", curve.name])
+    ]  # fmt: skip
+    n = hidden.size
+    points = go.Scatter(
+        x=hidden, y=activated, mode="markers", name="neurons", customdata=np.arange(n), meta={"press": ["neuron"]},
+        marker={"size": 11 if n <= FEW else 7, "color": concept("activated"), "opacity": 1 if n <= FEW else 0.6},
+        hovertext=[names.neuron(j) for j in range(n)],
+        hovertemplate="%{hovertext}<br>hidden %{x:.10~g}<br>activated %{y:.10~g}<extra></extra>",
+    )  # fmt: skip
+    figure = go.Figure([*lines, points])
+    figure.update_layout(
+        layout(f"The neurons on {curve.label}, position {position}", 400, dragmode=False, **LEGEND_ROW),
+        xaxis={"title": {"text": f"hidden [d_ff = {n}]"}, "range": [float(x[0]), float(x[-1])]},
+        yaxis={"title": {"text": "activated"}},
+    )
+    followed = ""
+    if neuron is not None:
+        at = (float(hidden[neuron]), float(activated[neuron]))
+        followed = f" {names.neuron(neuron)} goes from {short_number(at[0])} to {short_number(at[1])}."
+        figure.add_trace(
+            go.Scatter(
+                x=[at[0]], y=[at[1]], mode="markers", hoverinfo="skip", showlegend=False,
+                marker={"symbol": "circle-open", "size": 20, "color": concept("values"), "line": {"width": 3}},
+            )
+        )  # fmt: skip
+        figure.add_annotation(
+            x=at[0], y=at[1], text=f"neuron {neuron}", ax=0, ay=-34, arrowcolor=concept("values"), standoff=12
+        )
+    return Drawing(
+        figure=figure,
+        text=f"{n} neurons at position {position} as points on {curve.label}; {_negative(hidden)}.{followed}",
+        table=_rows(trace, position, np.arange(n)),
+    )
+
 
 def before_and_after(
-    trace: Trace, position: int, *, ordered: bool = False, neuron: int | None = None
+    trace: Trace,
+    position: int,
+    *,
+    ordered: bool = False,
+    neuron: int | None = None,
+    names: Names | None = None,
 ) -> Drawing:
     """The hidden vector across d_ff as bars, before and after the nonlinearity, sharing one axis.
 
-    `ordered` sorts the neurons by hidden, largest first; `neuron` is marked. A press on a bar follows its neuron.
+    A neuron's activated bar stands in front of its paler hidden bar, so that what is held back is seen beside what
+    passes. `ordered` sorts the neurons by hidden, largest first; `neuron` is marked. A press on a bar follows its neuron.
     """
+    names = names or Names()
     hidden, activated = trace.hidden[position], trace.activated[position]
     order = np.argsort(-hidden, kind="stable") if ordered else np.arange(hidden.size)
     label = activation(trace.ffn.activation).label
     place = np.arange(hidden.size)
+    few = hidden.size <= FEW
     bars = [
         go.Bar(
-            x=place, y=values[order], name=name, customdata=order, marker_color=concept(colour), marker_line_width=0,
-            hovertemplate=f"neuron %{{customdata}}<br>{name} %{{y:.4g}}<extra></extra>", meta={"press": ["neuron"]},
+            x=place, y=values[order], name=name, customdata=order, width=width, opacity=opacity,
+            marker={"color": concept(colour), "line": {"width": 0}},
+            hovertext=[names.neuron(int(j)) for j in order], meta={"press": ["neuron"]},
+            hovertemplate=f"%{{hovertext}}<br>{colour} %{{y:.10~g}}<extra></extra>",
         )
-        for name, values, colour in (("hidden", hidden, "hidden"), (f"activated, {label}", activated, "activated"))
+        for name, values, colour, width, opacity in (
+            ("hidden, before", hidden, "hidden", 0.8 if few else 1.0, 0.5),
+            (f"activated, after {label}", activated, "activated", 0.4 if few else 0.5, 1.0),
+        )
     ]  # fmt: skip
     figure = go.Figure(bars)
     axis = f"neuron, {'largest hidden first' if ordered else 'in order'} [d_ff = {hidden.size}]"
-    ticks = {"tickvals": place, "ticktext": order} if hidden.size <= 40 else {"showticklabels": not ordered}
+    ticks = {"tickvals": place, "ticktext": order} if few else {"showticklabels": not ordered}
     figure.update_layout(
-        layout(
-            f"Before and after {label}, position {position}", 320, barmode="group", bargap=0.15, bargroupgap=0
-        ),
-        xaxis={"title": {"text": axis}, **ticks},
-        yaxis={"title": {"text": "hidden, activated"}},
+        layout(f"Before and after {label}, position {position}", 360, barmode="overlay", **LEGEND_ROW),
+        xaxis={"title": {"text": axis}, "range": [-0.6, hidden.size - 0.4], **ticks},
+        yaxis={"title": {"text": "hidden, activated"}, "fixedrange": True},
     )
     if neuron is not None:
         at = int(np.flatnonzero(order == neuron)[0])
-        figure.add_vrect(
-            x0=at - 0.5, x1=at + 0.5, fillcolor=concept("values"), opacity=0.25, line_width=0, layer="below"
+        figure.add_shape(
+            type="rect", xref="x", yref="paper", x0=at - 0.5, x1=at + 0.5, y0=0, y1=1, layer="below",
+            fillcolor=concept("values"), opacity=0.25, line={"color": concept("values"), "width": 2},
+        )  # fmt: skip
+        figure.add_annotation(
+            x=at, yref="paper", y=0, yanchor="bottom", text=f"neuron {neuron}", showarrow=False
         )
-    n_negative = int(np.sum(hidden < 0))
     return Drawing(
         figure=figure,
-        text=f"Bars of hidden and activated for {hidden.size} neurons at position {position}; "
-        f"{n_negative} of hidden are negative.",
-        table=[
-            {
-                "neuron": int(j),
-                "hidden": short_number(float(hidden[j])),
-                "activated": short_number(float(activated[j])),
-            }
-            for j in order
-        ],
+        text=f"Bars of hidden and activated for {hidden.size} neurons at position {position}; {_negative(hidden)}.",
+        table=_rows(trace, position, order),
     )
+
+
+def _negative(hidden: np.ndarray) -> str:
+    return f"{int(np.sum(hidden < 0))} of hidden are negative"
+
+
+def _rows(trace: Trace, position: int, order: np.ndarray) -> list[dict[str, int | str]]:
+    hidden, activated = trace.hidden[position], trace.activated[position]
+    return [
+        {
+            "neuron": int(j),
+            "hidden": short_number(float(hidden[j])),
+            "activated": short_number(float(activated[j])),
+        }
+        for j in order
+    ]

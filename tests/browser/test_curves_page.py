@@ -1,0 +1,181 @@
+"""GELU and ReLU: read the curves anywhere, and see the network's own neurons on them."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.visitor import Visit, Visitor
+
+pytestmark = pytest.mark.browser
+
+EXAMPLES = pytest.mark.parametrize("example", ["lesson", "random"])
+
+
+class CurvesVisitor(Visitor):
+    """A visitor of the page, in the words of its charts."""
+
+    def ready(self) -> "CurvesVisitor":
+        for title in ("Curves", "Shaded", "The neurons", "Before and after"):
+            expect(self.chart(title).locator(".main-svg").first).to_be_visible()
+        return self
+
+    def chart(self, title: str) -> Locator:
+        return self.page.locator(".js-plotly-plot", has=self.page.locator(".gtitle", has_text=title))
+
+    def place(self, chart: Locator, x: float, y: float) -> tuple[float, float]:
+        """Where on the screen a chart draws the point (x, y) of its first axes."""
+        chart.scroll_into_view_if_needed()
+        left, top = chart.evaluate(
+            """(chart, [x, y]) => {
+                const box = chart.getBoundingClientRect(), { xaxis, yaxis } = chart._fullLayout;
+                return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
+            }""",
+            [x, y],
+        )
+        return left, top
+
+    def neurons(self) -> list[tuple[float, float]]:
+        """The points (hidden, activated) as the chart draws them."""
+        found: list[tuple[float, float]] = self.chart("The neurons").evaluate(
+            """chart => {
+                const { x, y } = chart._fullData.find((trace) => trace.name === "neurons");
+                return Array.from(x, (value, j) => [value, y[j]]);
+            }"""
+        )
+        return found
+
+    @property
+    def readings(self) -> Locator:
+        """The table of all curves at one x."""
+        return self.page.get_by_test_id("stTable").first
+
+    def row(self, curve: str) -> Locator:
+        return self.readings.locator("tr", has=self.page.get_by_role("cell", name=curve, exact=True))
+
+
+@pytest.fixture
+def curves(visit: Visit):
+    def open_example(example: str, **more: str) -> CurvesVisitor:
+        plain = visit(None)
+        visitor = CurvesVisitor(plain.page, plain.address)
+        visitor.open(f"/curves?ex={example}" + "".join(f"&{name}={value}" for name, value in more.items()))
+        return visitor
+
+    return open_example
+
+
+@EXAMPLES
+def test_choosing_another_nonlinearity_moves_the_points_with_the_same_weights(curves, example):
+    visitor = curves(example)
+    before = visitor.neurons()
+    visitor.page.get_by_role("button", name="ReLU", exact=True).click()
+    expect(visitor.chart("The neurons on ReLU, position 0")).to_be_visible()
+    after = visitor.neurons()
+    assert [hidden for hidden, _ in after] == [hidden for hidden, _ in before]
+    assert [activated for _, activated in after] == [max(0, hidden) for hidden, _ in before]
+    assert after != before
+
+
+def test_the_points_of_the_worked_example_are_its_hidden_and_activated_values(curves):
+    hidden, activated = zip(*curves("lesson").neurons(), strict=True)
+    assert hidden == pytest.approx([0.43, 0.37, 0.63, 0.57, 0.51, 0.61, 0.39, 0.49])
+    assert activated == pytest.approx(
+        [0.2865, 0.2384, 0.4634, 0.4079, 0.3544, 0.4447, 0.2542, 0.3371], abs=5e-5
+    )
+
+
+@EXAMPLES
+def test_a_typed_x_reads_every_curve_at_once(curves, example):
+    visitor = curves(example)
+    typed = visitor.page.get_by_label("Read at x =")
+    typed.fill("-1")
+    typed.press("Enter")
+    # Case N1.
+    expect(visitor.row("GELU")).to_contain_text("−0.1587")
+    expect(visitor.row("ReLU")).to_contain_text("0")
+    expect(visitor.row("GELU − GELU tanh")).to_contain_text("0.0001528")
+    expect(visitor.chart("Shaded: Φ(−1) = 0.159")).to_be_visible()
+    visitor.page.wait_for_url("**x=-1*")
+
+
+@EXAMPLES
+def test_dragging_the_handle_reads_the_curves_where_it_is_let_go(curves, example):
+    visitor = curves(example)
+    chart = visitor.chart("Curves")
+    start, end = visitor.place(chart, 1, 2.5), visitor.place(chart, -2, 2)
+    visitor.page.mouse.move(*start)
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(*end, steps=4)
+    visitor.page.mouse.up()
+    expect(visitor.row("GELU")).to_contain_text("−0.04")
+    visitor.page.wait_for_url("**x=-*")
+    [reading] = parse_qs(urlsplit(visitor.page.url).query)["x"]
+    assert float(reading) == pytest.approx(-2, abs=0.05)
+    expect(visitor.page.get_by_label("Read at x =")).to_have_value(reading)
+    top, bottom = chart.evaluate("chart => [chart.layout.shapes[0].y0, chart.layout.shapes[0].y1]")
+    assert (top, bottom) == (0, 1), "a handle dragged downwards is put straight again"
+
+
+def test_a_press_on_a_curve_reads_it_there(curves):
+    visitor = curves("lesson")
+    at = visitor.place(visitor.chart("Curves"), 3, 3)
+    visitor.page.mouse.move(*at)
+    visitor.page.mouse.click(*at)
+    expect(visitor.row("ReLU")).to_contain_text("3")
+    visitor.page.wait_for_url("**x=3*")
+
+
+@EXAMPLES
+def test_a_press_on_a_point_follows_its_neuron(curves, example):
+    visitor = curves(example)
+    points = visitor.neurons()
+    neuron = points.index(max(points))  # the rightmost stands alone
+    at = visitor.place(visitor.chart("The neurons"), *points[neuron])
+    visitor.page.mouse.move(*at)
+    expect(visitor.chart("The neurons").locator(".hoverlayer")).to_contain_text(f"Neuron {neuron}")
+    visitor.page.mouse.click(*at)
+    visitor.page.wait_for_url(f"**n={neuron}*")
+    for title in ("The neurons", "Before and after"):
+        expect(visitor.chart(title).locator(".annotation-text")).to_have_text(f"neuron {neuron}")
+    expect(visitor.page.get_by_label("Neuron", exact=True)).to_have_value(f"Neuron {neuron}")
+
+
+def test_bars_can_be_sorted_and_stay_sorted_when_another_page_was_open(curves):
+    visitor = curves("random")
+    visitor.page.get_by_text("largest first", exact=True).click()
+    falling = """() => {
+        const chart = [...document.querySelectorAll(".js-plotly-plot")].find((c) => c._fullData?.[0]?.type === "bar");
+        const y = Array.from(chart?._fullData[0].y ?? []);
+        return y.length === 512 && y.every((value, i) => i === 0 || value <= y[i - 1]);
+    }"""
+    visitor.page.wait_for_function(falling)
+    visitor.page.get_by_role("link", name="Hourglass").click()
+    expect(visitor.cell("w1[0][0]")).to_be_visible()
+    visitor.page.get_by_role("link", name="GELU and ReLU").click()
+    visitor.ready()
+    visitor.page.wait_for_function(falling)
+
+
+def test_more_curves_can_be_chosen_and_are_read_too(curves):
+    visitor = curves("lesson")
+    visitor.page.get_by_role("combobox", name="Curves").fill("SiLU")
+    visitor.page.get_by_role("option", name="SiLU").click()
+    visitor.keyboard.press("Escape")  # the list
+    expect(visitor.row("SiLU")).to_contain_text("0.7311")  # 1 times the logistic function of 1
+    expect(visitor.chart("Curves").locator(".legendtext", has_text="SiLU")).to_be_visible()
+
+
+@EXAMPLES
+def test_with_identity_the_page_shows_the_one_matrix_that_is_left(curves, example):
+    visitor = curves(example, act="identity")
+    expect(visitor.chart("W2 · W1")).to_be_visible()
+    rank = {"lesson": "2 of at most 4", "random": "128 of at most 128"}[example]
+    expect(visitor.page.get_by_role("cell", name=rank)).to_be_visible()
+
+
+def test_the_page_explains_the_one_matrix_also_while_there_is_a_nonlinearity(curves):
+    visitor = curves("lesson")
+    visitor.page.get_by_text("What if there were no nonlinearity?").click()
+    expect(visitor.chart("W2 · W1, 4 by 4")).to_be_visible()
+    expect(visitor.chart("W2 · W1").locator(".heatmap-label, .hm text").first).to_be_attached()
