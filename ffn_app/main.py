@@ -17,6 +17,7 @@ page = st.navigation(
         st.Page(ROOT / "pages/weights.py", title="Weights", url_path="weights"),
         st.Page(ROOT / "pages/curves.py", title="GELU and ReLU", url_path="curves"),
         st.Page(ROOT / "pages/memories.py", title="Memories", url_path="memories"),
+        st.Page(ROOT / "pages/positions.py", title="One position at a time", url_path="positions"),
     ],
     position="top",
 )

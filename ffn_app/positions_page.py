@@ -1,0 +1,217 @@
+"""The parts of the page "One position at a time", each a question that the numbers answer."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from ffn_app.board.arrays import arrays_of, spans
+from ffn_app.board.names import names_of
+from ffn_app.figures.positions import columns, reach
+from ffn_app.live_plot import live_plot
+from ffn_app.session import Session, apply
+from ffn_app.shell import change, current, keep
+from ffn_core.activations import Array
+from ffn_core.dense import Trace
+from ffn_core.examples import EXAMPLES
+from ffn_core.matrix_text import short_number
+from ffn_core.positionwise import (
+    STAGES,
+    Comparison,
+    as_convolution,
+    causal_average,
+    effect_of,
+    same,
+    shuffle_order,
+    shuffled,
+    starting_point,
+)
+from ffn_core.scenario import Edit, Scenario
+
+SUGGESTED = "cat"
+SEED = "set_shuffle_seed"
+KEEP_WEIGHTS = "set_positions_keep_weights"
+MOST_TOLD = 8
+"""Of more words than that a sentence does not list those that nothing happened to."""
+
+
+def suggest_example(session: Session) -> None:
+    """Offer the sentence that the page is best read with, where another example is open."""
+    if session.present.base == SUGGESTED:
+        return
+    name, _, size = EXAMPLES[SUGGESTED].title.partition(",")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(f"Open “{name}”", help=f"Three words, {size.strip()}.", on_click=_open_suggested)
+        if len(session.present.words) == 1:
+            st.write(
+                "Here is one position only. Add another with the **+** beside it on the board, or open this."
+            )
+
+
+def _open_suggested() -> None:
+    keep(apply(current(), {"kind": "base", "name": SUGGESTED}))
+
+
+def changed_columns(session: Session) -> None:
+    """Every stage with a column for each position, and at each how far it is from the starting point."""
+    scenario, words = session.present, session.present.words
+    before, after = _before(scenario), _trace(scenario)
+    effect = effect_of(before, after)
+    own_weights = _weights_changed(scenario) and not _keeps_weights()
+    _say_what_changed(session, words, effect.x, own_weights)
+    if _weights_changed(scenario):
+        st.toggle(
+            "Compare with the weights as they are now, so that only changes of x count", key=KEEP_WEIGHTS
+        )
+    span = _span(session)
+    for column, stage in zip(st.columns(len(STAGES)), STAGES, strict=True):
+        with column:
+            drawing = columns(
+                stage, getattr(after, stage), words, span=span, differences=getattr(effect, stage)
+            )
+            live_plot(drawing, key=f"columns_{stage}")
+    st.caption(
+        f"Colours as on the board: orange to −{short_number(span)}, blue to {short_number(span)}. A frame marks a "
+        f"column that changed. Differences of the output up to {effect.tolerances['output']:.1g} are rounding and "
+        "count as 0."
+    )
+
+
+def _say_what_changed(session: Session, words: Sequence[str], x: Array, own_weights: bool) -> None:
+    changed = [word for word, difference in zip(words, x, strict=True) if difference]
+    kept = [word for word, difference in zip(words, x, strict=True) if not difference]
+    if len(kept) > MOST_TOLD:
+        kept = [f"All {len(kept)} others"]
+    if own_weights:
+        st.write(
+            "The **weights** were changed. All positions share them, so every position may change at once; "
+            "which x is at another position still makes no difference."
+        )
+    elif changed:
+        others = f" **{_listed(kept)}**: difference 0, in every stage." if kept else ""
+        st.write(f"x was changed at **{_listed(changed)}**, and only there do the numbers change.{others}")
+    else:
+        p = session.view.position
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.write("Nothing is changed yet. Type another number into x on the board, or:")
+            st.button(
+                f"Add 1 to x[{p}][0] of “{words[p]}”",
+                help=names_of(session.present).feature(0).capitalize(),
+                on_click=_add_one,
+                args=(p,),
+            )
+
+
+def _add_one(position: int) -> None:
+    def edit(scenario: Scenario) -> Scenario:
+        _, x = scenario.build()
+        return scenario.edit(Edit("x", (position, 0), float(x[position, 0]) + 1))
+
+    change(edit)
+
+
+def shuffling(session: Session) -> None:
+    """The outputs beside those of the shuffled sequence."""
+    ffn, x = session.present.build()
+    words = session.present.words
+    st.session_state.setdefault(SEED, 0)
+    st.number_input(
+        "Seed of the shuffle",
+        min_value=0,
+        max_value=2**32 - 1,
+        key=SEED,
+        width=200,
+        help="The same seed gives the same order.",
+    )
+    order = shuffle_order(len(words), int(st.session_state[SEED]))
+    mixed = shuffled(ffn, x, order)
+    new_words = [words[p] for p in order]
+    told = f"**{_listed(new_words)}**, " if len(words) <= MOST_TOLD else ""
+    st.write(
+        f"The new order is {told}positions {_listed([str(p) for p in order])}. "
+        "Each word keeps its output, wherever it stands: the FFN does not know the order."
+    )
+    _side_by_side(
+        session,
+        ("output, in order", ffn.forward(x).output, words),
+        ("output of the shuffled x", mixed.trace.output, new_words),
+        key="shuffle",
+    )
+    _verdict("The outputs shuffled, and the outputs of the shuffled x", mixed.comparison)
+
+
+def convolving(session: Session) -> None:
+    """The outputs beside those of two convolutions."""
+    ffn, x = session.present.build()
+    words = session.present.words
+    trace, convolved = ffn.forward(x), as_convolution(ffn, x)
+    st.write(
+        "A convolution slides one kernel along the sequence. Its width says how many neighbours it sees, and at "
+        f"width 1 it sees none: W1 as a kernel [{ffn.d_ff}, {ffn.d_model}, 1], the nonlinearity, then W2 as a kernel "
+        f"[{ffn.d_model}, {ffn.d_ff}, 1]."
+    )
+    _side_by_side(
+        session,
+        ("output of the FFN", trace.output, words),
+        ("output of the convolutions", convolved, words),
+        key="convolution",
+    )
+    _verdict("The FFN and the convolutions", same(trace, convolved))
+
+
+def mixing(session: Session) -> None:
+    """What would change if positions were mixed first, as attention mixes them."""
+    before, after = _before(session.present), _trace(session.present)
+    mixed = effect_of(
+        *(trace.ffn.forward(causal_average(trace.x)) for trace in (before, after)),
+    )
+    st.write(
+        "Attention is where positions look at each other. Its simplest form: each position becomes the **average** of "
+        "itself and all before it, and then goes through the same FFN. Now one edit reaches every later position."
+    )
+    differences = {
+        "FFN alone": effect_of(before, after).output,
+        "average, then FFN": mixed.output,
+    }
+    if not any(np.any(values) for values in differences.values()):
+        st.write("Nothing is changed yet, so all differences are 0: change a number of x, best an early one.")
+    live_plot(reach(differences, session.present.words), key="reach")
+
+
+def _side_by_side(session: Session, *stages: tuple[str, Array, Sequence[str]], key: str) -> None:
+    span = _span(session)
+    for column, (title, values, words) in zip(st.columns(len(stages)), stages, strict=True):
+        with column:
+            live_plot(columns("output", values, words, span=span, title=title), key=f"{key}_{title}")
+
+
+def _verdict(what: str, comparison: Comparison) -> None:
+    say = st.success if comparison else st.error
+    say(f"{what}: {comparison.text}.")
+
+
+def _trace(scenario: Scenario) -> Trace:
+    ffn, x = scenario.build()
+    return ffn.forward(x)
+
+
+def _before(scenario: Scenario) -> Trace:
+    return _trace(starting_point(scenario, keep_weights=_keeps_weights()))
+
+
+def _keeps_weights() -> bool:
+    return bool(st.session_state.get(KEEP_WEIGHTS))
+
+
+def _weights_changed(scenario: Scenario) -> bool:
+    return starting_point(scenario).edits != starting_point(scenario, keep_weights=True).edits
+
+
+def _span(session: Session) -> float:
+    """The range of the board's colours, so that a number has one colour on the page."""
+    fitted = session.colours_of or Scenario(base=session.present.base)
+    return spans(arrays_of(_trace(fitted)))["signal"]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words)
