@@ -18,12 +18,6 @@ SESSION = "hourglass"
 REMEMBERED = "set_"
 """How the keys of `remembered` begin."""
 FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
-PAGE_STYLE = """<style>
-[data-testid="stMainBlockContainer"] { padding: 3.6rem 1.6rem 2rem; max-width: 1500px; }
-[data-testid="stMainBlockContainer"] > div > [data-testid="stVerticalBlock"] { gap: 0.7rem; }
-[data-testid="stMainBlockContainer"] h2 { font-size: 1.35rem; padding: 0.9rem 0 0.2rem; }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 4rem 0.7rem 1.5rem; } }
-</style>"""
 
 
 def current() -> Session:
@@ -95,7 +89,6 @@ def remembered(key: str, default: Any) -> str:
 
 def open_page(title: str) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
-    st.html(PAGE_STYLE)
     for key in [key for key in st.session_state if str(key).startswith(REMEMBERED)]:
         st.session_state[key] = st.session_state[key]
     session = receive(current(), _message(st.session_state.get(frame.KEY)))

@@ -9,6 +9,7 @@ import { keep } from "./keep.js";
 import { setAddress } from "./address.js";
 
 const sheet = await stylesheet(new URL("./frame.css", import.meta.url));
+document.adoptedStyleSheets.push(await stylesheet(new URL("./page.css", import.meta.url)));
 
 class Frame {
   constructor(root) {
