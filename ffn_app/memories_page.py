@@ -4,14 +4,23 @@ from typing import get_args
 
 import streamlit as st
 
+from ffn_app.board.arrays import round_span
 from ffn_app.board.names import names_of
-from ffn_app.figures.memories import MEASURES, heatmap, intervention, neuron_card, output_sum
+from ffn_app.figures.memories import (
+    MEASURES,
+    Measure,
+    heatmap,
+    intervention,
+    measured,
+    neuron_card,
+    output_sum,
+)
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
 from ffn_app.shell import change, choose_neuron
 from ffn_core.dense import Trace
 from ffn_core.memories import Order, carriers, dead, sparsity
-from ffn_core.scenario import Edit
+from ffn_core.scenario import Edit, Scenario
 
 ORDERS: dict[Order, str] = dict(
     zip(get_args(Order), ("in order", "strongest first", "alike side by side"), strict=True)
@@ -55,6 +64,7 @@ def who_fires(session: Session, trace: Trace) -> None:
         session.present.words,
         measure=measure,
         order=order,
+        span=_span(session, measure),
         position=position,
         neuron=neuron,
     )
@@ -79,6 +89,15 @@ def who_fires(session: Session, trace: Trace) -> None:
         "Carry 90% here", f"{n_carriers} of {trace.ffn.d_ff}",
         help="The fewest neurons whose contributions' lengths add up to 90% of all lengths at the chosen position.",
     )  # fmt: skip
+
+
+def _span(session: Session, measure: Measure) -> float:
+    """The range of the heatmap's colours: the starting point's, or of the moment to which the board's were fitted.
+
+    So while a person edits, colour changes only with value.
+    """
+    ffn, x = (session.colours_of or Scenario(base=session.present.base)).build()
+    return round_span((measured(ffn.forward(x), measure),))
 
 
 def one_neuron(session: Session, trace: Trace) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from ffn_app.board.arrays import round_span
 from ffn_app.board.names import Names
 from ffn_app.figures.drawing import Drawing, layout
 from ffn_app.theme import concept, diverging_scale
@@ -50,11 +49,18 @@ def measured(trace: Trace, measure: Measure) -> np.ndarray:
 
 
 def heatmap(
-    trace: Trace, words: tuple[str, ...], *, measure: Measure, order: Order, position: int, neuron: int | None
+    trace: Trace,
+    words: tuple[str, ...],
+    *,
+    measure: Measure,
+    order: Order,
+    span: float,
+    position: int,
+    neuron: int | None,
 ) -> Drawing:
     """Positions by neurons. A press follows the neuron at that position; dead and always-on neurons are flagged.
 
-    Each colour's number is positive to the blue and negative to the orange side; the range is symmetric.
+    Colours reach from -span, orange, to span, blue; they are full beyond.
     """
     values = measured(trace, measure)
     columns = neuron_order(values, order)
@@ -62,7 +68,6 @@ def heatmap(
     pooled = pool(ordered, len(values), MOST_COLUMNS)
     neurons = columns[pooled.index[1]]
     places = np.broadcast_to(np.arange(len(values))[:, np.newaxis], neurons.shape)
-    span = round_span((values,))
     figure = go.Figure(
         go.Heatmap(
             z=pooled.values,
@@ -76,8 +81,8 @@ def heatmap(
         )
     )
     silent, always = dead(trace.activated), always_on(trace.activated)
-    column_of = np.empty(len(columns))
-    column_of[columns] = np.arange(len(columns)) * (pooled.values.shape[1] / len(columns))
+    column_of = np.empty(len(columns), dtype=np.intp)
+    column_of[columns] = np.searchsorted(pooled.column_edges, np.arange(len(columns)), side="right") - 1
     for mask, name, symbol in (
         (silent, "dead: exactly 0 at every position", "x"),
         (always, "always on", "triangle-up"),

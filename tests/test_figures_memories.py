@@ -1,0 +1,418 @@
+"""The figures of the page "Memories": every bar, cell and mark is a number that can be worked out by hand."""
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from ffn_app.board.names import Names, names_of
+from ffn_app.figures.memories import (
+    MOST_COLUMNS,
+    MOST_STACKED,
+    Measure,
+    heatmap,
+    intervention,
+    neuron_card,
+    output_sum,
+)
+from ffn_app.theme import diverging_scale
+from ffn_core import FFN, example
+from ffn_core.memories import Order, ablate
+from ffn_core.scenario import Scenario
+
+# design.md, The lessons' numbers.
+HIDDEN = [
+    [0.43, 0.37, 0.63, 0.57, 0.51, 0.61, 0.39, 0.49],
+    [0.16, 0.27, -0.02, 0.09, 0.06, -0.03, 0.28, 0.19],
+]
+ACTIVATED_0 = [0.2865, 0.2384, 0.4634, 0.4079, 0.3544, 0.4447, 0.2542, 0.3371]
+OUTPUT_0 = [0.4215, 0.4145, 0.4249, 0.4111]
+
+# Four neurons that copy x: activated is x itself. Values of length 5, 1, 2 and 0.
+FOUR = FFN(
+    w1=np.identity(4),
+    b1=np.zeros(4),
+    w2=[[3, 1, 0, 0], [4, 0, 2, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
+    b2=[10, 20, 30, 40],
+    activation="identity",
+)
+# They add [3, 4, 0, 0], [-4, 0, 0, 0], [0, 6, 0, 0] and nothing: lengths 5, 4, 6, 0.
+TRACE = FOUR.forward([[1, -4, 3, 9]])
+
+
+@pytest.fixture
+def lesson():
+    worked = example("lesson")
+    return worked.ffn.forward(worked.x)
+
+
+def copying(activated):
+    """A trace whose activated is this: as many neurons as coordinates, each copying its own."""
+    width = len(activated[0])
+    ffn = FFN(w1=np.identity(width), b1=np.zeros(width), w2=np.identity(width), b2=np.zeros(width))
+    return replace(ffn, activation="identity").forward(activated)
+
+
+def fires(trace, **more):
+    asked: dict[str, Any] = {
+        "measure": "activated",
+        "order": "index",
+        "span": 1.0,
+        "position": 0,
+        "neuron": None,
+    } | more
+    words = tuple(f"word {p}" for p in range(len(trace.x)))
+    return heatmap(trace, words, **asked)
+
+
+def cells(drawing):
+    return drawing.figure.data[0]
+
+
+def named(drawing, name):
+    [found] = [trace for trace in drawing.figure.data if (trace.name or "").startswith(name)]
+    return found
+
+
+def near(values):
+    """To the four digits that the lessons' numbers are given in."""
+    return pytest.approx(list(values), abs=5e-5)
+
+
+# Who fires where
+
+
+def test_each_position_is_a_row_and_each_neuron_a_column(lesson):
+    assert np.array(cells(fires(lesson, measure="hidden")).z) == pytest.approx(np.array(HIDDEN))
+    assert cells(fires(lesson)).z[0] == near(ACTIVATED_0)
+
+
+def test_the_length_of_a_contribution_is_how_hard_it_fires_times_the_length_of_its_value(lesson):
+    # Each value has two 0.1 and two 0.2: its length is sqrt(0.1).
+    lengths = [a * 0.1**0.5 for a in ACTIVATED_0]
+    assert cells(fires(lesson, measure="contribution")).z[0] == near(lengths)
+    assert cells(fires(TRACE, measure="contribution")).z[0].tolist() == [5, 4, 6, 0]
+
+
+def test_a_negative_activation_has_a_contribution_of_positive_length(lesson):
+    # GELU(-0.03) = -0.0146 at the second position, times sqrt(0.1).
+    drawn = cells(fires(lesson, measure="contribution")).z[1][5]
+    assert drawn == pytest.approx(0.0046, abs=5e-5)
+
+
+def test_position_0_is_at_the_top_with_its_word(lesson):
+    axis = fires(lesson).figure.layout.yaxis
+    assert axis.range[0] > axis.range[1]
+    assert list(axis.ticktext) == ["0: word 0", "1: word 1"]
+
+
+def test_strongest_first_sorts_the_columns_by_the_greatest_magnitude_and_names_them(lesson):
+    drawing = fires(lesson, measure="hidden", order="strength")
+    # 0.63 0.61 0.57 0.51 0.49 0.43 0.39 0.37 are neurons ...
+    strongest = [2, 5, 3, 4, 7, 0, 6, 1]
+    assert list(drawing.figure.layout.xaxis.ticktext) == strongest
+    assert cells(drawing).z[0] == pytest.approx([HIDDEN[0][j] for j in strongest])
+    assert cells(drawing).z[1] == pytest.approx([HIDDEN[1][j] for j in strongest])
+    assert [row["neuron"] for row in drawing.table] == strongest
+
+
+def test_clustering_puts_neurons_that_fire_alike_side_by_side():
+    trace = copying([[1.0, 0.0, 1.1, 0.0], [0.0, 2.0, 0.0, 2.1]])
+    columns = list(fires(trace, order="cluster").figure.layout.xaxis.ticktext)
+    assert {frozenset(columns[:2]), frozenset(columns[2:])} == {frozenset({0, 2}), frozenset({1, 3})}
+
+
+@pytest.mark.parametrize("order", get_args(Order))
+def test_a_press_on_a_cell_follows_its_neuron_at_its_position_in_every_order(lesson, order):
+    heat = cells(fires(lesson, measure="hidden", order=order))
+    assert heat.meta == {"press": ["position", "neuron"]}
+    for row in range(2):
+        for column in range(8):
+            position, neuron = heat.customdata[row][column]
+            assert position == row
+            assert heat.z[row][column] == pytest.approx(HIDDEN[position][neuron])
+
+
+@pytest.mark.parametrize("measure", get_args(Measure))
+def test_the_colours_reach_as_far_down_as_up_so_that_zero_is_the_colour_of_the_paper(lesson, measure):
+    heat = cells(fires(lesson, measure=measure, span=0.5))
+    assert (heat.zmin, heat.zmax) == (-0.5, 0.5)
+    assert [list(stop) for stop in heat.colorscale] == diverging_scale()
+
+
+def test_dead_is_not_sparse():
+    # Case S12: two thirds of the entries are 0, and one neuron of three is dead.
+    drawing = fires(copying([[0.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]))
+    assert list(named(drawing, "dead").customdata) == [0]
+    assert list(named(drawing, "always on").customdata) == []
+    assert drawing.text.endswith("1 neurons are dead and 0 always on.")
+
+
+def test_a_neuron_that_fires_at_every_position_is_flagged_by_another_shape_and_a_negative_one_is_not():
+    drawing = fires(copying([[0.5, -1.0, 0.0], [2.0, -1.0, 1.0]]))
+    dead, always = named(drawing, "dead"), named(drawing, "always on")
+    assert list(always.customdata) == [0]
+    assert list(dead.customdata) == []
+    assert dead.marker.symbol != always.marker.symbol, "nothing is said by colour alone"
+
+
+def test_the_flags_stand_over_their_columns_and_a_press_on_one_follows_its_neuron():
+    trace = copying([[0.0, 5.0, -1.0, 2.0]])
+    drawing = fires(trace, order="strength")
+    assert list(drawing.figure.layout.xaxis.ticktext) == [1, 3, 2, 0]
+    assert (list(named(drawing, "dead").x), list(named(drawing, "dead").customdata)) == ([3], [0])
+    flags = named(drawing, "always on")
+    assert sorted(zip(flags.x, flags.customdata, strict=True)) == [(0, 1), (1, 3)]
+    assert flags.meta == {"press": ["neuron"]}
+
+
+def test_the_followed_neuron_is_framed_at_its_position_wherever_the_order_puts_it(lesson):
+    drawing = fires(lesson, measure="hidden", order="strength", position=1, neuron=3)
+    [frame] = drawing.figure.layout.shapes
+    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)  # third, at 0.57
+    assert fires(lesson).figure.layout.shapes == ()
+
+
+def test_512_neurons_have_a_column_each():
+    network = example("random")
+    drawing = fires(network.ffn.forward(network.x))
+    assert np.shape(cells(drawing).z) == (16, 512)
+    assert drawing.figure.layout.xaxis.title.text == "neuron, in order [d_ff = 512]"
+
+
+@pytest.mark.parametrize("lone", [0, 400, 401, 1023])
+def test_above_that_they_are_pooled_and_a_lone_firing_neuron_stays_visible(lone):
+    activated = np.zeros((2, 2 * MOST_COLUMNS))
+    activated[1, lone] = -3.0
+    drawing = fires(copying(activated), position=1, neuron=lone)
+    heat = cells(drawing)
+    assert np.shape(heat.z) == (2, MOST_COLUMNS)
+    block = lone // 2
+    assert [tuple(place) for place in np.argwhere(heat.z)] == [(1, block)]
+    assert heat.z[1][block] == -3.0, "the extreme, with its sign"
+    assert list(heat.customdata[1][block]) == [1, lone], "a press follows the one that fires"
+    [frame] = drawing.figure.layout.shapes
+    assert (frame.x0, frame.x1) == (block - 0.5, block + 0.5), "the frame is around the block it is in"
+    assert "each cell the greatest of up to 2" in drawing.figure.layout.xaxis.title.text
+
+
+def test_in_any_order_the_flags_of_pooled_neurons_stand_over_the_block_they_are_in():
+    activated = np.full((1, 2 * MOST_COLUMNS), -1.0)
+    activated[0, 7], activated[0, 901] = 0.0, 2.0
+    drawing = fires(copying(activated), order="strength")
+    assert list(named(drawing, "always on").x) == [0]
+    assert list(named(drawing, "dead").x) == [MOST_COLUMNS - 1]
+
+
+def test_the_table_of_the_heatmap_has_every_neuron_with_three_digits(lesson):
+    table = fires(lesson, measure="hidden").table
+    assert table[2] == {"neuron": 2, "0: word 0": "0.63", "1: word 1": "−0.02"}
+    assert len(table) == 8
+
+
+# One neuron
+
+
+def bars(drawing, axis):
+    return [trace for trace in drawing.figure.data if trace.type == "bar" and trace.xaxis == axis]
+
+
+def test_the_cards_terms_are_the_lessons_and_add_up_to_hidden(lesson):
+    drawing = neuron_card(lesson, 0, 0, Names())
+    [terms] = bars(drawing, "x")
+    # hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43
+    assert list(terms.y) == pytest.approx([0.1, 0.1, -0.09, 0.32, 0])
+    assert list(terms.x) == ["0", "1", "2", "3", "b1"]
+    assert sum(terms.y) == pytest.approx(0.43)
+    assert "hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43" in drawing.text
+    assert "activated[0][0] = GELU(0.43) = 0.5*0.43*(1 + tanh(0.3459)) = 0.2865" in drawing.text
+
+
+def test_the_bias_is_a_term_of_its_own():
+    gate = example("and_gate")
+    [terms] = bars(neuron_card(gate.ffn.forward(gate.x), 3, 0, Names()), "x")
+    assert dict(zip(terms.x, terms.y, strict=True)) == {"0": 1, "1": 1, "2": 0, "b1": -1}
+
+
+@pytest.mark.parametrize(
+    ("position", "neuron", "hidden", "activated"), [(0, 2, 0.63, 0.4634), (1, 5, -0.03, -0.0146)]
+)
+def test_the_neuron_is_a_point_on_the_curve(lesson, position, neuron, hidden, activated):
+    curve, point = (
+        trace
+        for trace in neuron_card(lesson, position, neuron, Names()).figure.data
+        if trace.type == "scatter"
+    )
+    assert (point.x[0], point.y[0]) == (
+        pytest.approx(hidden, abs=1e-12),
+        pytest.approx(activated, abs=5e-5),
+    )
+    # The drawn line is straight between its points, 0.02 apart.
+    assert np.interp(hidden, curve.x, curve.y) == pytest.approx(activated, abs=2e-4)
+
+
+@pytest.mark.parametrize("strong", [50.0, -50.0])
+def test_a_neuron_far_out_is_still_on_the_curve_that_is_drawn(strong):
+    curve, point = (
+        trace
+        for trace in neuron_card(copying([[strong]]), 0, 0, Names()).figure.data
+        if trace.type == "scatter"
+    )
+    assert curve.x[0] < point.x[0] < curve.x[-1]
+
+
+def test_what_the_neuron_adds_is_its_value_times_how_hard_it_fires_beside_the_whole_output(lesson):
+    drawing = neuron_card(lesson, 0, 2, Names())
+    adds, output = bars(drawing, "x3")
+    assert list(adds.y) == near(0.4634 * value for value in (0.1, 0.2, 0.2, 0.1))
+    assert list(output.y) == near(OUTPUT_0)
+    assert [row["value"] for row in drawing.table] == ["0.1", "0.2", "0.2", "0.1"]
+    assert [row["adds to output"] for row in drawing.table] == ["0.0463", "0.0927", "0.0927", "0.0463"]
+
+
+def test_what_all_neurons_add_is_the_output_since_b2_is_0(lesson):
+    added = [bars(neuron_card(lesson, 1, j, Names()), "x3")[0].y for j in range(8)]
+    assert np.sum(added, axis=0) == pytest.approx([0.0896, 0.0872, 0.0908, 0.0860], abs=5e-5)
+
+
+def test_the_card_names_the_neuron_and_its_coordinates_as_the_example_does():
+    gate = example("and_gate")
+    drawing = neuron_card(gate.ffn.forward(gate.x), 3, 0, names_of(Scenario(base="and_gate")))
+    assert drawing.figure.layout.title.text == (
+        "Neuron 0 (a and b together exceed 1) at position 3: hidden 1, activated 1"
+    )
+    assert [row["coordinate"] for row in drawing.table][2] == "coordinate 2 (a and b)"
+
+
+def test_the_card_says_which_nonlinearity_it_draws(lesson):
+    titles = [note.text for note in neuron_card(lesson, 0, 3, Names()).figure.layout.annotations]
+    assert titles == ["x meets key 3", "GELU tanh", "activated[3] · value 3 in the output"]
+
+
+# The output as a sum
+
+
+def parts_of(drawing):
+    return {trace.name: list(trace.y) for trace in drawing.figure.data if trace.type == "bar"}
+
+
+def test_the_error_starts_at_what_the_neurons_add_together_and_ends_at_0():
+    errors = named(output_sum(TRACE, 0, 2, Names()), "error")
+    # The output is b2 + [-1, 10, 0, 0]. The largest is neuron 2, then 0, then 1; neuron 3 adds nothing.
+    assert list(errors.x) == [0, 1, 2, 3, 4]
+    assert list(errors.y) == pytest.approx([101**0.5, 17**0.5, 4, 0, 0], abs=1e-12)
+
+
+def test_the_number_that_is_kept_is_marked_on_the_line_of_errors():
+    drawing = output_sum(TRACE, 0, 2, Names())
+    kept = named(drawing, "kept")
+    assert (list(kept.x), list(kept.y)) == ([2], [4])
+    assert drawing.figure.layout.title.text == "The output at position 0 as a sum: 2 of 4 neurons, off by 4"
+    assert drawing.text == "With the 2 largest of 4 contributions the sum is 4 from the output."
+
+
+def test_the_parts_are_b2_and_the_largest_contributions_in_order():
+    assert list(parts_of(output_sum(TRACE, 0, 2, Names())).items()) == [
+        ("b2", [10, 20, 30, 40]),
+        ("Neuron 2", [0, 6, 0, 0]),
+        ("Neuron 0", [3, 4, 0, 0]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "total"),
+    [(0, [10, 20, 30, 40]), (1, [10, 26, 30, 40]), (2, [13, 30, 30, 40]), (4, [9, 30, 30, 40])],
+)
+def test_the_parts_add_up_to_the_partial_sum_that_is_marked(kept, total):
+    drawing = output_sum(TRACE, 0, kept, Names())
+    assert np.sum(list(parts_of(drawing).values()), axis=0).tolist() == total
+    assert list(named(drawing, "sum of these").y) == total
+    assert list(named(drawing, "output").y) == [9, 30, 30, 40]
+
+
+def test_negative_parts_are_stacked_downwards():
+    assert output_sum(TRACE, 0, 4, Names()).figure.layout.barmode == "relative"
+
+
+def test_a_press_on_a_part_follows_its_neuron_and_b2_is_none():
+    drawing = output_sum(TRACE, 0, 1, Names())
+    part = named(drawing, "Neuron 2")
+    assert (list(part.customdata), part.meta) == ([2, 2, 2, 2], {"press": ["neuron"]})
+    assert named(drawing, "b2").meta is None
+
+
+def test_after_the_first_dozen_the_rest_is_one_part():
+    many = MOST_STACKED + 2
+    # Neuron j copies x, which is 1, and adds many - j to the only coordinate: 14, 13, ... 2, 1.
+    ffn = FFN(
+        w1=np.ones((many, 1)), b1=np.zeros(many), w2=[range(many, 0, -1)], b2=[0], activation="identity"
+    )
+    parts = parts_of(output_sum(ffn.forward([[1.0]]), 0, many, Names()))
+    assert list(parts) == ["b2", *(f"Neuron {j}" for j in range(MOST_STACKED)), "2 more"]
+    assert parts["2 more"] == [2 + 1]
+
+
+def test_of_a_wide_network_the_errors_alone_are_drawn():
+    network = example("random")
+    drawing = output_sum(network.ffn.forward(network.x), 5, 100, Names())
+    errors = named(drawing, "error").y
+    assert len(errors) == 513
+    assert errors[-1] == pytest.approx(0, abs=1e-12)
+    assert parts_of(drawing) == {}
+
+
+def test_the_table_of_the_sum_says_what_each_step_adds():
+    names = Names(neurons=("first", "second"))
+    table = output_sum(TRACE, 0, 2, names).table
+    assert [row["added last"] for row in table] == [
+        "b2 alone", "Neuron 2", "Neuron 0 (first)", "Neuron 1 (second)", "Neuron 3",
+    ]  # fmt: skip
+    assert [row["distance from the output"] for row in table] == ["10", "4.12", "4", "0", "0"]
+
+
+# Interventions
+
+
+def test_without_a_neuron_the_output_lacks_exactly_what_it_added(lesson):
+    off = ablate(lesson.ffn, 2).forward(lesson.x)
+    drawing = intervention(lesson, off, 0)
+    before, after = drawing.figure.data
+    assert list(before.y) == near(OUTPUT_0)
+    # Less 0.4634 * [0.1, 0.2, 0.2, 0.1]; each of the two numbers is good to four digits.
+    assert list(after.y) == pytest.approx([0.3752, 0.3218, 0.3322, 0.3648], abs=1e-4)
+    assert (before.name, after.name) == ("before", "with the interventions")
+    assert drawing.figure.layout.barmode == "group"
+
+
+def test_the_greatest_change_is_named_with_its_coordinate_and_sign():
+    # Without neuron 1 the first coordinate is higher by 4.
+    drawing = intervention(TRACE, ablate(FOUR, 1).forward(TRACE.x), 0)
+    assert drawing.text == "The greatest change is 4, at coordinate 0."
+    assert drawing.table[0] == {"coordinate": 0, "before": "9", "after": "13", "change": "4"}
+    assert drawing.table[1] == {"coordinate": 1, "before": "30", "after": "30", "change": "0"}
+
+
+# All of them
+
+
+@pytest.mark.parametrize("name", ["lesson", "memories", "cat", "and_gate", "random"])
+def test_every_figure_has_a_title_named_axes_words_and_a_table(name):
+    chosen = example(name)
+    trace = chosen.ffn.forward(chosen.x)
+    names = names_of(Scenario(base=name))
+    last = len(chosen.x) - 1
+    for drawing in (
+        heatmap(
+            trace, chosen.words, measure="contribution", order="cluster", span=1.0, position=last, neuron=0
+        ),
+        neuron_card(trace, last, 0, names),
+        output_sum(trace, last, 1, names),
+        intervention(trace, trace, last),
+    ):
+        layout = drawing.figure.layout
+        assert layout.title.text
+        assert all(layout[axis].title.text for axis in layout if axis.startswith("xaxis"))
+        assert layout.uirevision == "kept", "a reader's zoom outlives an edit"
+        assert drawing.text.endswith(".")
+        assert drawing.table
