@@ -10,7 +10,6 @@ ROOT = Path(__file__).parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-st.set_page_config(page_title="Hourglass", page_icon="⏳", layout="wide", initial_sidebar_state="collapsed")
 page = st.navigation(
     [
         st.Page(ROOT / "pages/hourglass.py", title="Hourglass", default=True),
@@ -20,5 +19,11 @@ page = st.navigation(
         st.Page(ROOT / "pages/positions.py", title="One position at a time", url_path="positions"),
     ],
     position="top",
+)
+st.set_page_config(
+    page_title="Hourglass" if page.title == "Hourglass" else f"{page.title} · Hourglass",
+    page_icon="⏳",
+    layout="wide",
+    initial_sidebar_state="collapsed",
 )
 page.run()
