@@ -6,13 +6,13 @@ The numbers here are the first lesson's, at d_model 4 and d_ff 8, as design.md c
 import base64
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from ffn_app.board.arrays import round_span
-from ffn_app.board.data import comparison_board, live_board
+from ffn_app.board.data import Drawn, comparison_board, fits_neuron_lines, live_board
 from ffn_app.board.panel import Panel, panel, steps
 from ffn_app.board.table import change_table
 from ffn_app.look import Look
@@ -33,8 +33,8 @@ OUTPUT = ([0.4215, 0.4145, 0.4249, 0.4111], [0.0896, 0.0872, 0.0908, 0.0860])
 HIDDEN_0_0 = "hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43"
 
 
-def live(scenario: Scenario = LESSON, **view: Any) -> dict[str, Any]:
-    return live_board(Session(present=scenario, view=View(**view)))
+def live(scenario: Scenario = LESSON, drawn: Drawn = "hourglass", **view: Any) -> dict[str, Any]:
+    return live_board(Session(present=scenario, view=View(**view)), drawn)
 
 
 def comparison(scenario: Scenario, *, difference: bool, **view: Any) -> dict[str, Any]:
@@ -119,6 +119,99 @@ def test_every_cell_is_edited_at_the_entry_that_it_shows(position):
         of = spec(live(position=position), name)
         assert len(of["values"]) == of["rows"] * of["columns"]
         assert addressed(of, array(LESSON, name)) == of["values"], name
+
+
+# Neuron by neuron
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        LESSON,
+        Scenario(base="and_gate"),
+        Scenario(base="cat"),
+        LESSON.edit(("d_model", (), 16), ("d_ff", (), 64)),
+    ],
+)
+def test_each_line_holds_its_key_and_its_value_and_edits_go_to_the_entries_that_it_shows(scenario):
+    board = live(scenario, "neurons")
+    ffn, _ = scenario.build()
+    for name, shape in (
+        ("x", (1, ffn.d_model)), ("w1", (ffn.d_ff, ffn.d_model)), ("b1", (ffn.d_ff, 1)),
+        ("w2", (ffn.d_ff, ffn.d_model)), ("b2", (1, ffn.d_model)),
+    ):  # fmt: skip
+        of = spec(board, name)
+        assert (of["rows"], of["columns"]) == shape, name
+        assert addressed(of, array(scenario, name)) == of["values"], name
+
+
+def test_w2_is_drawn_transposed_so_that_row_j_is_value_j():
+    w2 = spec(live(drawn="neurons"), "w2")
+    assert w2["values"][:4] == [0.1, 0.2, 0.1, 0.2]  # column 0 of the lesson's W2
+    assert w2["values"][4:8] == [0.2, 0.1, 0.1, 0.2]  # column 1
+    assert w2["shape_text"] == "[4, 8]", "its shape is still the one that it is stored in"
+
+
+def test_an_edit_of_w2_is_marked_where_it_is_drawn():
+    w2 = spec(live(LESSON.edit(("w2", (3, 5), 9.0)), "neurons"), "w2")
+    assert w2["changed"] == [5 * 4 + 3]
+    assert w2["values"][5 * 4 + 3] == 9
+
+
+def test_what_stands_over_and_under_the_lines_lies_across_and_what_stands_in_them_down():
+    shapes = {spec["id"]: (spec["rows"], spec["columns"]) for spec in live(drawn="neurons")["arrays"]}
+    assert shapes == {
+        "x": (1, 4), "w1": (8, 4), "b1": (8, 1), "hidden": (8, 1), "activated": (8, 1), "w2": (8, 4),
+        "b2": (1, 4), "output": (1, 4), "residual": (1, 4),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_both_drawings_show_the_same_numbers(position):
+    board = live(drawn="neurons", position=position)
+    assert spec(board, "hidden")["values"] == close_to_4_digits(HIDDEN[position])
+    assert spec(board, "output")["values"] == close_to_4_digits(OUTPUT[position])
+
+
+def test_a_contribution_is_as_long_as_its_activation_times_its_value_and_has_the_sign_of_how_it_fires():
+    # Each value of the lesson has two 0.1 and two 0.2: its length is sqrt(0.1).
+    at_0 = live(drawn="neurons")["contributions"]
+    assert at_0 == close_to_4_digits(a * 0.1**0.5 for a in ACTIVATED_0)
+    # Neurons 2 and 5 go negative at the second position, and GELU lets -0.0098 and -0.0146 through.
+    at_1 = live(drawn="neurons", position=1)["contributions"]
+    assert [j for j, length in enumerate(at_1) if length < 0] == [2, 5]
+    assert [at_1[2], at_1[5]] == close_to_4_digits([-0.0098 * 0.1**0.5, -0.0146 * 0.1**0.5])
+
+
+def test_a_neuron_that_is_switched_off_contributes_nothing_and_its_line_goes_dark():
+    board = live(LESSON.edit(("strength", (2,), 0.0)), "neurons")
+    assert board["contributions"][2] == 0
+    assert spec(board, "activated")["values"] == close_to_4_digits(ACTIVATED_0), "its key still matches"
+    assert spec(board, "w2")["changed"] == [8, 9, 10, 11]
+
+
+def test_the_hourglass_has_no_lines_to_light_up():
+    assert live()["contributions"] is None
+
+
+@pytest.mark.parametrize(
+    ("scenario", "fits"),
+    [
+        (LESSON, True),
+        (LESSON.edit(("d_model", (), 16), ("d_ff", (), 64)), True),
+        (Scenario(base=RandomBase(17, 64, 1, 0)), False),
+        (Scenario(base=RandomBase(16, 65, 1, 0)), False),
+        (BIG, False),
+    ],
+)
+def test_a_network_of_any_size_that_can_be_typed_in_has_a_line_for_each_neuron(scenario, fits):
+    assert fits_neuron_lines(scenario) is fits
+
+
+def test_lines_need_no_neuron_shown_large():
+    scenario = LESSON.edit(("d_model", (), 16), ("d_ff", (), 64))
+    assert live(scenario, "neurons")["zoom"] is None
+    assert live(scenario)["zoom"] is not None
 
 
 # What has changed
@@ -359,7 +452,8 @@ def extreme(*names: str) -> Scenario:
 @pytest.mark.parametrize("compare", [False, True])
 def test_every_board_is_json_without_nan(scenario, compare):
     last = len(scenario.words) - 1
-    json.dumps(live(scenario, position=last, neuron=0, compare=compare), allow_nan=False)
+    for drawn in get_args(Drawn):
+        json.dumps(live(scenario, drawn, position=last, neuron=0, compare=compare), allow_nan=False)
     for difference in (True, False):
         json.dumps(comparison(scenario, difference=difference, position=last), allow_nan=False)
 

@@ -304,6 +304,16 @@ def test_the_error_starts_at_what_the_neurons_add_together_and_ends_at_0():
     assert list(errors.y) == pytest.approx([101**0.5, 17**0.5, 4, 0, 0], abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["lesson", "cat", "random"])
+def test_all_neurons_together_are_off_by_0_and_not_by_a_rounding(name):
+    chosen = example(name)
+    trace = chosen.ffn.forward(chosen.x)
+    drawing = output_sum(trace, 0, trace.ffn.d_ff, Names())
+    assert named(drawing, "error").y[-1] == 0
+    assert drawing.text.endswith("the sum is 0 from the output.")
+    assert drawing.table[-1]["distance from the output"] == "0"
+
+
 def test_the_number_that_is_kept_is_marked_on_the_line_of_errors():
     drawing = output_sum(TRACE, 0, 2, Names())
     kept = named(drawing, "kept")

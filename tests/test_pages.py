@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from ffn_app.session import Session, token
 from ffn_core import weight_files
+from ffn_core.examples import EXAMPLES
 from ffn_core.scenario import RandomBase, Scenario
 
 MAIN = Path(__file__).parents[1] / "ffn_app" / "main.py"
@@ -306,6 +307,169 @@ def test_before_and_after_shows_the_difference_and_on_choice_the_start():
     assert w1_00() == pytest.approx(0.5)
     visitor.button_group("compared").set_value("Starting point").run()
     assert w1_00() == 0.1
+
+
+# Memories
+
+
+@pytest.mark.parametrize("base", EXAMPLES)
+@pytest.mark.parametrize("view", [{}, {"p": "1", "n": "0"}, {"n": "511"}])
+def test_memories_opens_with_every_example_with_and_without_a_neuron(base, view):
+    visitor = visit("memories", {"ex": base} | view)
+    assert [error.value for error in visitor.exception] == []
+    assert component(visitor, "board")["drawn"] == ("hourglass" if base == "random" else "neurons")
+    assert component(visitor, "heatmap")["text"].startswith("Heatmap of activated")
+    followed = session(visitor).view.neuron is not None
+    assert [head.value for head in visitor.header] == ["Who fires where", "One neuron", "The output is a sum"]
+    assert (labelled(visitor.selectbox, "Neuron").value is not None) == followed
+    assert len(visitor.slider) == 1 + followed, "without a neuron there is no strength to set"
+
+
+def follow(neuron: int, base: str = "lesson") -> AppTest:
+    return visit("memories", {"ex": base, "n": str(neuron)})
+
+
+def strengths(visitor: AppTest) -> list[tuple[Any, ...]]:
+    return [tuple(edit) for edit in session(visitor).present.edits]
+
+
+def undone(visitor: AppTest) -> AppTest:
+    """The visitor presses Undo."""
+    seen = session(visitor).applied
+    events = [{"kind": "seen", "seq": seen + 1}, {"kind": "undo", "seq": seen + 2}]
+    log = {"client": "tab", "token": token(session(visitor).present), "events": events}
+    visitor.session_state[FRAME] = {"log": log}
+    return visitor.run()
+
+
+def test_the_list_follows_a_neuron_and_its_card_shows_it():
+    visitor = visit("memories")
+    labelled(visitor.selectbox, "Neuron").set_value(5).run()
+    assert session(visitor).view.neuron == 5
+    assert "hidden[0][5] = " in component(visitor, "card")["text"]
+    assert component(visitor, "board")["neuron"] == 5
+
+
+def test_the_slider_sets_a_strength_and_undo_takes_it_back():
+    visitor = follow(2)
+    labelled(visitor.slider, "Strength of neuron 2").set_value(0.5).run()
+    assert strengths(visitor) == [("strength", (2,), 0.5)]
+    assert component(visitor, FRAME)["query"] == "v=1&e=" + session(visitor).present.to_query()["e"] + "&n=2"
+    undone(visitor)
+    assert strengths(visitor) == []
+    assert labelled(visitor.slider, "Strength of neuron 2").value == 1
+
+
+def test_a_neuron_is_switched_off_and_put_back_by_button():
+    visitor = follow(2)
+    assert labelled(visitor.button, "As it was").disabled
+    labelled(visitor.button, "Switch it off").click().run()
+    assert strengths(visitor) == [("strength", (2,), 0.0)]
+    assert labelled(visitor.button, "Switch it off").disabled
+    assert labelled(visitor.slider, "Strength of neuron 2").value == 0
+    # Less 0.4634 * [0.1, 0.2, 0.2, 0.1], of which 0.0927 is the greatest, twice.
+    told = component(visitor, "intervention")["text"]
+    assert told.startswith("The greatest change is −0.0927, at coordinate ")
+    labelled(visitor.button, "As it was").click().run()
+    assert session(visitor).present.strengths == {}
+    assert "Interventions" not in [head.value for head in visitor.header]
+
+
+def test_all_interventions_are_taken_back_at_once_and_can_be_undone_at_once():
+    query = Scenario().edit(("strength", (2,), 0.0), ("strength", (5,), -1.0)).to_query()
+    visitor = visit("memories", query)
+    assert "Strengths that are not 1: Neuron 2 at 0; Neuron 5 at -1." in [
+        text.value for text in visitor.markdown
+    ]
+    labelled(visitor.button, "Take all of them back").click().run()
+    assert session(visitor).present.strengths == {}
+    undone(visitor)
+    assert session(visitor).present.strengths == {2: 0.0, 5: -1.0}
+
+
+def test_each_neuron_has_a_strength_of_its_own():
+    visitor = follow(2)
+    labelled(visitor.button, "Switch it off").click().run()
+    labelled(visitor.selectbox, "Neuron").set_value(3).run()
+    assert labelled(visitor.slider, "Strength of neuron 3").value == 1
+    labelled(visitor.slider, "Strength of neuron 3").set_value(2.0).run()
+    assert session(visitor).present.strengths == {2: 0.0, 3: 2.0}
+
+
+def test_a_strength_from_a_link_beyond_the_slider_holds_until_it_is_moved():
+    query = Scenario().edit(("strength", (2,), 50.0)).to_query()
+    visitor = visit("memories", query | {"n": "2"})
+    assert labelled(visitor.slider, "Strength of neuron 2").value == 2, "as far as it goes"
+    assert session(visitor).present.strengths == {2: 50.0}
+
+
+def gauges(visitor: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in visitor.metric}
+
+
+def test_sparsity_says_what_it_counts_and_the_reader_sets_the_threshold():
+    # Case S13, by six neurons that copy x: of [0, -0, 1e-9, -0.1, 0.5, 2] two are 0 and three within 0.001 of it.
+    made = Scenario(activation="identity").edit(
+        ("d_model", (), 6), ("d_ff", (), 6), ("identity", ("w1",), 1.0), ("remove_position", (1,), ""),
+        ("x", (0, 0), ((0.0, -0.0, 1e-9, -0.1, 0.5, 2.0),)),
+    )  # fmt: skip
+    visitor = visit("memories", made.to_query())
+    assert gauges(visitor)["Exactly zero"] == "33.3%"
+    assert gauges(visitor)["Within 0.001 of zero"] == "50.0%"
+    visitor.number_input("memories_threshold").set_value(0.1).run()
+    assert gauges(visitor)["Within 0.1 of zero"] == "66.7%", "-0.1 is as near to zero as 0.1"
+    assert gauges(visitor)["Dead neurons"] == "2 of 6"
+
+
+def test_the_gauges_count_the_neurons_that_carry_most_of_the_output():
+    # The AND gate has one neuron, which is silent at 0 0.
+    assert gauges(visit("memories", {"ex": "and_gate", "p": "3"}))["Carry 90% here"] == "1 of 1"
+    assert gauges(visit("memories", {"ex": "and_gate", "p": "0"}))["Carry 90% here"] == "0 of 1"
+
+
+@pytest.mark.parametrize(
+    ("kept", "off"),
+    # All contributions have the length of their activation times sqrt(0.1); b2 is 0, so that without any the whole
+    # output is missing: sqrt(0.4215² + 0.4145² + 0.4249² + 0.4111²) = 0.8361.
+    [(0, "0.836"), (8, "0")],
+)
+def test_the_slider_chooses_how_many_neurons_are_kept(kept, off):
+    visitor = visit("memories")
+    labelled(visitor.slider, "Neurons kept, largest contribution first").set_value(kept).run()
+    told = component(visitor, "sum")["text"]
+    assert told == f"With the {kept} largest of 8 contributions the sum is {off} from the output."
+
+
+def heat(visitor: AppTest) -> dict[str, Any]:
+    drawn: dict[str, Any] = json.loads(component(visitor, "heatmap")["figure"])["data"][0]
+    return drawn
+
+
+def test_the_colours_of_the_heatmap_stay_while_a_person_edits_so_that_colour_changes_only_with_value():
+    start = heat(visit("memories"))
+    assert start["zmax"] == 0.5  # 0.4634 is the greatest, and the next round number 0.5
+    query = Scenario().edit(("b1", (0,), 40.0)).to_query()
+    assert heat(visit("memories", query))["zmax"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("shown", "reach"),
+    # The greatest are 0.63 and 0.4634 * sqrt(0.1) = 0.1465.
+    [("hidden", 1.0), ("contribution", 0.2)],
+)
+def test_each_measure_has_the_range_that_its_own_numbers_need(shown, reach):
+    visitor = visit("memories")
+    visitor.button_group("memories_measure").set_value(shown).run()
+    assert heat(visitor)["zmax"] == pytest.approx(reach)
+
+
+def test_the_neurons_of_the_heatmap_can_be_put_in_another_order():
+    visitor = visit("memories")
+    visitor.button_group("memories_order").set_value("strength").run()
+    assert "strongest first" in component(visitor, "heatmap")["text"]
+    # Neuron 2 fires hardest at the first position, 0.4634, and neuron 1 least, 0.2384.
+    [table] = [expander.dataframe for expander in visitor.expander][0]
+    assert list(table.value["neuron"]) == [2, 5, 3, 4, 7, 0, 6, 1]
 
 
 # Visitors
