@@ -1,6 +1,6 @@
 """The controls above the curves: which ones, over which range, which difference, and where to read them."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -10,7 +10,8 @@ from ffn_core.activations import ACTIVATIONS
 
 START: dict[str, Any] = {
     "set_curves": ["relu", "gelu"],
-    "set_range": (-4.0, 4.0),
+    "set_low": -4.0,
+    "set_high": 4.0,
     "set_one": "gelu",
     "set_other": "gelu_tanh",
 }
@@ -31,11 +32,10 @@ def curve_controls(reading: float) -> Choice:
     for key, value in START.items():
         state.setdefault(key, value)
     state["reading"] = float(reading)
-    chosen, spanned, one, other, read = st.columns([4, 3, 2, 2, 2])
+    chosen, start, end, one, other, read = st.columns([8, 3, 3, 4, 4, 4])
     curves = chosen.multiselect("Curves", ACTIVATIONS, format_func=_label, key="set_curves")
-    # That it has two ends is known from the session's state.
-    span = spanned.slider("Range of x", -10.0, 10.0, step=0.5, format="%g", key="set_range")
-    low, high = cast(tuple[float, float], span)
+    low = start.number_input("x from", -MOST_READING, MOST_READING, step=0.5, format="%.6g", key="set_low")
+    high = end.number_input("to", -MOST_READING, MOST_READING, step=0.5, format="%.6g", key="set_high")
     pair = (
         one.selectbox("Difference of", ACTIVATIONS, format_func=_label, key="set_one"),
         other.selectbox("and", ACTIVATIONS, format_func=_label, key="set_other"),
@@ -49,9 +49,9 @@ def curve_controls(reading: float) -> Choice:
         key="reading",
         on_change=lambda: look_at(reading=state["reading"]),
     )
-    if low == high:
-        spanned.error("A range needs two ends: move them apart. The last one is still drawn.")
-        low, high = state.get("set_drawn", START["set_range"])
+    if low >= high:
+        low, high = state.get("set_drawn", (START["set_low"], START["set_high"]))
+        start.error(f"x must run from a smaller number to a larger one; {low:g} to {high:g} is still drawn.")
     state["set_drawn"] = (low, high)
     return Choice(tuple(curves), low, high, pair)
 

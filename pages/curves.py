@@ -23,12 +23,12 @@ with plot:
 with beside:
     st.markdown(f"**All curves at x = {view.reading:g}**")
     st.table(tables.reading_rows(curves, pair, view.reading), hide_index=True)
-    st.caption("To read elsewhere, drag the brown line, press on a curve, or type x above.")
+    st.write("To read elsewhere, drag the brown line, press on a curve, or type x above.")
     st.markdown("**GELU is x times a probability**")
     live_plot(bell(view.reading), key="bell")
 st.table(tables.landmark_rows(curves), hide_index=True)
 
-st.subheader("This network's neurons on the curve")
+st.header("This network's neurons on the curve")
 with st.container(horizontal=True):
     choose_position(session)
     choose_neuron(session)
@@ -38,7 +38,7 @@ live_plot(
     before_and_after(trace, view.position, ordered=ordered, neuron=view.neuron, names=names), key="bars"
 )
 
-st.subheader("The lesson's tables beside the computed numbers")
+st.header("The lesson's tables beside the computed numbers")
 st.table(tables.lesson_rows(), hide_index=True)
 st.table(tables.property_rows(), hide_index=True)
 

@@ -100,12 +100,16 @@ def curve_panels(
     traces.append(_marks("y3", [(px, float(one(px) - other(px)), greatest) for px in places]))
 
     figure = go.Figure(traces)
+    more = 20 * max(0, math.ceil(len(names) / 3) - 1)  # on a phone a row of the legend holds three
     figure.update_layout(
-        layout("Curves, their slopes, and a difference", 500, dragmode=False, **LEGEND_ROW),
+        layout("Curves, their slopes, and a difference", 500 + more, dragmode=False, **LEGEND_ROW),
         xaxis={"title": {"text": "x, the input of the nonlinearity"}, "range": [low, high], "anchor": "y3"},
         yaxis={"title": {"text": "f(x)"}, "domain": [0.52, 1]},
         yaxis2={"title": {"text": "slope f′(x)"}, "domain": [0.25, 0.47]},
         yaxis3={"title": {"text": "difference"}, "domain": [0, 0.2], "exponentformat": "e", "nticks": 4},
+    )
+    figure.update_layout(
+        margin_t=LEGEND_ROW["margin"]["t"] + more, title={"y": 1, "yanchor": "top", "pad": {"t": 16}}
     )
     figure.add_annotation(
         xref="paper", yref="y3 domain", x=0, y=1, xanchor="left", yanchor="bottom", showarrow=False,

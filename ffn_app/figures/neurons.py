@@ -91,13 +91,13 @@ def before_and_after(
     bars = [
         go.Bar(
             x=place, y=values[order], name=name, customdata=order, width=width, opacity=opacity,
-            marker={"color": concept(colour), "line": {"width": 0}},
+            marker={"color": concept(name), "line": {"width": 0}},
             hovertext=[names.neuron(int(j)) for j in order], meta={"press": ["neuron"]},
-            hovertemplate=f"%{{hovertext}}<br>{colour} %{{y:.10~g}}<extra></extra>",
+            hovertemplate=f"%{{hovertext}}<br>{name} %{{y:.10~g}}<extra></extra>",
         )
-        for name, values, colour, width, opacity in (
-            ("hidden, before", hidden, "hidden", 0.8 if few else 1.0, 0.5),
-            (f"activated, after {label}", activated, "activated", 0.4 if few else 0.5, 1.0),
+        for name, values, width, opacity in (
+            ("hidden", hidden, 0.8 if few else 1.0, 0.5),
+            ("activated", activated, 0.4 if few else 0.5, 1.0),
         )
     ]  # fmt: skip
     figure = go.Figure(bars)

@@ -1,5 +1,6 @@
 """GELU and ReLU: read the curves anywhere, and see the network's own neurons on them."""
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -164,6 +165,19 @@ def test_more_curves_can_be_chosen_and_are_read_too(curves):
     visitor.keyboard.press("Escape")  # the list
     expect(visitor.row("SiLU")).to_contain_text("0.7311")  # 1 times the logistic function of 1
     expect(visitor.chart("Curves").locator(".legendtext", has_text="SiLU")).to_be_visible()
+
+
+def test_a_range_from_right_to_left_is_refused_beside_its_cause_and_the_last_one_stays(curves):
+    visitor = curves("lesson")
+    panels = visitor.page.get_by_role("img", name="Three panels")
+    start = visitor.page.get_by_label("x from")
+    start.fill("-2")
+    start.press("Enter")
+    expect(panels).to_have_attribute("aria-label", re.compile("from x = −2 to 4"))
+    start.fill("5")
+    start.press("Enter")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("-2 to 4 is still drawn")
+    expect(panels).to_have_attribute("aria-label", re.compile("from x = −2 to 4"))
 
 
 @EXAMPLES
