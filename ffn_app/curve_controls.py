@@ -9,11 +9,11 @@ from ffn_app.shell import look_at
 from ffn_core.activations import ACTIVATIONS
 
 START: dict[str, Any] = {
-    "set_curves": ["relu", "gelu"],
-    "set_low": -4.0,
-    "set_high": 4.0,
-    "set_one": "gelu",
-    "set_other": "gelu_tanh",
+    "curves_curves": ["relu", "gelu"],
+    "curves_low": -4.0,
+    "curves_high": 4.0,
+    "curves_one": "gelu",
+    "curves_other": "gelu_tanh",
 }
 
 
@@ -33,12 +33,26 @@ def curve_controls(reading: float) -> Choice:
         state.setdefault(key, value)
     state["reading"] = float(reading)
     chosen, start, end, one, other, read = st.columns([8, 3, 3, 4, 4, 4])
-    curves = chosen.multiselect("Curves", ACTIVATIONS, format_func=_label, key="set_curves")
-    low = start.number_input("x from", -MOST_READING, MOST_READING, step=0.5, format="%.6g", key="set_low")
-    high = end.number_input("to", -MOST_READING, MOST_READING, step=0.5, format="%.6g", key="set_high")
+    curves = chosen.multiselect(
+        "Curves", ACTIVATIONS, format_func=_label, key="curves_curves", persist_state="session"
+    )
+    low = start.number_input(
+        "x from",
+        -MOST_READING,
+        MOST_READING,
+        step=0.5,
+        format="%.6g",
+        key="curves_low",
+        persist_state="session",
+    )
+    high = end.number_input(
+        "to", -MOST_READING, MOST_READING, step=0.5, format="%.6g", key="curves_high", persist_state="session"
+    )
     pair = (
-        one.selectbox("Difference of", ACTIVATIONS, format_func=_label, key="set_one"),
-        other.selectbox("and", ACTIVATIONS, format_func=_label, key="set_other"),
+        one.selectbox(
+            "Difference of", ACTIVATIONS, format_func=_label, key="curves_one", persist_state="session"
+        ),
+        other.selectbox("and", ACTIVATIONS, format_func=_label, key="curves_other", persist_state="session"),
     )
     read.number_input(
         "Read at x =",
@@ -50,17 +64,20 @@ def curve_controls(reading: float) -> Choice:
         on_change=lambda: look_at(reading=state["reading"]),
     )
     if low >= high:
-        low, high = state.get("set_drawn", (START["set_low"], START["set_high"]))
+        low, high = state.get("curves_drawn", (START["curves_low"], START["curves_high"]))
         start.error(f"x must run from a smaller number to a larger one; {low:g} to {high:g} is still drawn.")
-    state["set_drawn"] = (low, high)
+    state["curves_drawn"] = (low, high)
     return Choice(tuple(curves), low, high, pair)
 
 
 def choose_order() -> bool:
     """Whether the bars are sorted, largest hidden first."""
     orders = ["in order", "largest first"]
-    st.session_state.setdefault("set_order", orders[0])
-    return st.segmented_control("Bars", orders, key="set_order", required=True) == orders[1]
+    st.session_state.setdefault("curves_order", orders[0])
+    return (
+        st.segmented_control("Bars", orders, key="curves_order", persist_state="session", required=True)
+        == orders[1]
+    )
 
 
 def _label(name: str) -> str:

@@ -15,8 +15,8 @@ from ffn_core.scenario import Scenario
 from ffn_core.weight_files import FileError, save_json
 
 SESSION = "hourglass"
-REMEMBERED = "set_"
-"""How the keys of `remembered` begin."""
+MOST_CHIPS = 8
+"""More positions than this are chosen from a list."""
 FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
 
 
@@ -52,13 +52,18 @@ def choose_position(session: Session) -> None:
     key = "choose_position"
     st.session_state[key] = session.view.position
     words = session.present.words
-    st.segmented_control(
-        "Position",
-        range(len(words)),
-        format_func=lambda p: f"{p}: {words[p]}",
-        key=key,
-        on_change=lambda: look_at(position=st.session_state[key] or 0),
-    )
+    places = range(len(words))
+
+    def chosen() -> None:
+        look_at(position=st.session_state[key] or 0)
+
+    def labelled(p: int) -> str:
+        return f"{p}: {words[p]}"
+
+    if len(words) <= MOST_CHIPS:
+        st.segmented_control("Position", places, format_func=labelled, key=key, on_change=chosen)
+    else:
+        st.selectbox("Position", places, format_func=labelled, key=key, on_change=chosen)
 
 
 def choose_neuron(session: Session) -> None:
@@ -77,20 +82,8 @@ def choose_neuron(session: Session) -> None:
     )
 
 
-def remembered(key: str, default: Any) -> str:
-    """A key for a widget whose value outlives a change of page; use it without giving the widget a default.
-
-    Streamlit forgets the widgets of a page that is left; `open_page` sets again what was set.
-    """
-    name = f"{REMEMBERED}{key}"
-    st.session_state.setdefault(name, default)
-    return name
-
-
 def open_page(title: str) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
-    for key in [key for key in st.session_state if str(key).startswith(REMEMBERED)]:
-        st.session_state[key] = st.session_state[key]
     session = receive(current(), _message(st.session_state.get(frame.KEY)))
     keep(session)
     message = frame.render_frame(_frame_data(title, session))

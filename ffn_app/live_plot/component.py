@@ -36,5 +36,7 @@ def live_plot(drawing: Drawing, *, key: str) -> None:
     }
     _component()(data={"plot": data}, key=key)
     if drawing.table:
-        with st.expander("The numbers of this figure"):
-            st.dataframe(list(drawing.table), hide_index=True)
+        numbers = st.expander("The numbers of this figure", key=f"{key}_numbers", on_change="rerun")
+        if numbers.open:  # a long table costs more than the figure: it is sent only when it is looked at
+            with numbers:
+                st.dataframe(list(drawing.table), hide_index=True)

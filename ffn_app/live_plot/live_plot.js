@@ -35,7 +35,7 @@ function darkened(value, twins) {
 class Plot {
   constructor(root) {
     this.root = root;
-    this.chart = make("div", { class: "hourglass-plot", role: "img" });
+    this.chart = make("div", { class: "hourglass-plot", role: "figure" });
     root.append(this.chart);
     this.stop = onTextSize(() => this.#draw());
     this.observer = new ResizeObserver(() => this.ready && window.Plotly.Plots.resize(this.chart));

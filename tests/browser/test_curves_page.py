@@ -169,7 +169,7 @@ def test_more_curves_can_be_chosen_and_are_read_too(curves):
 
 def test_a_range_from_right_to_left_is_refused_beside_its_cause_and_the_last_one_stays(curves):
     visitor = curves("lesson")
-    panels = visitor.page.get_by_role("img", name="Three panels")
+    panels = visitor.page.get_by_role("figure", name="Three panels")
     start = visitor.page.get_by_label("x from")
     start.fill("-2")
     start.press("Enter")

@@ -19,7 +19,7 @@ def cat(visit: Visit) -> Visitor:
 
 def figure(visitor: Visitor, name: str) -> Locator:
     """A figure by the beginning of its text alternative."""
-    return visitor.page.locator(f'[role="img"][aria-label^="{name}"]')
+    return visitor.page.locator(f'[role="figure"][aria-label^="{name}"]')
 
 
 def says(visitor: Visitor, name: str, text: str) -> None:
