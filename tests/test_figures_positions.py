@@ -118,6 +118,7 @@ def test_the_reach_of_a_change_is_a_pair_of_bars_at_each_position_with_its_numbe
     assert (list(alone.y), list(alone.text)) == ([0, 0.5, 0], ["0", "0.5", "0"])
     assert (list(mixed.y), list(mixed.text)) == ([0, 0.25, 1 / 6], ["0", "0.25", "0.167"])
     assert (alone.name, mixed.name) == ("FFN alone", "mixed")
+    assert (alone.marker.color, mixed.marker.color) == (concept("output"), concept("input"))
     assert list(drawing.figure.layout.xaxis.ticktext) == ["The", "cat", "sat"]
     assert drawing.text == (
         "Greatest difference of the output from the start. "

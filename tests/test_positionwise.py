@@ -104,12 +104,21 @@ def test_the_tolerance_follows_the_numbers_that_are_added_up_and_not_their_sum()
     assert not same(trace, [[1.0]])
 
 
-def test_hidden_has_the_tolerance_of_its_own_sum():
-    # One product 3 · 2 and the bias 1: sqrt(2) · eps · (6 + 1). x is given, and so exact.
-    trace = FFN(w1=[[3.0]], b1=[1.0], w2=[[1.0]], b2=[0.0], activation="relu").forward([[2.0]])
-    found = tolerances(trace)
-    assert found["hidden"] == pytest.approx(2**0.5 * 2**-52 * 7)
-    assert found["x"] == 0
+def test_each_stage_has_the_tolerance_of_its_own_sum_and_of_those_before():
+    # hidden = 3 · 2 + 1 = 7, activated = 7² = 49 with slope 14, output = 2 · 49 - 3.
+    trace = FFN(w1=[[3.0]], b1=[1.0], w2=[[2.0]], b2=[-3.0], activation="relu2").forward([[2.0]])
+    found = {stage: tolerance / 2.0**-52 for stage, tolerance in tolerances(trace).items()}
+    assert found["x"] == 0  # given, not computed
+    assert found["hidden"] == pytest.approx(2**0.5 * 7)
+    assert found["activated"] == pytest.approx(14 * 2**0.5 * 7 + 4 * 49)
+    assert found["output"] == pytest.approx(2 * found["activated"] + 2**0.5 * (98 + 3))
+
+
+def test_what_cancels_in_hidden_is_rounded_in_the_output_too():
+    ffn = FFN(w1=[[1.0, -1.0]], b1=[0], w2=[[1.0], [0.0]], b2=[0, 0], activation="identity")
+    trace = ffn.forward([[1e10, 1e10]])
+    assert trace.output.tolist() == [[0, 0]]
+    assert same(trace, [[1e-6, 0]])
 
 
 def test_a_comparison_says_its_tolerance_and_what_that_depends_on():
@@ -205,7 +214,7 @@ def test_empty_and_stacked_sequences_are_convolved_too(shape):
 
 
 def test_a_kernel_wider_than_the_sequence_fits_nowhere():
-    assert convolution(np.ones((2, 1)), np.ones((1, 1, 3)), [0.0]).shape == (0, 1)
+    assert convolution(np.ones((1, 1)), np.ones((1, 1, 3)), [0.0]).shape == (0, 1)
 
 
 def test_float32_is_convolved_in_float32():
