@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
@@ -18,9 +18,10 @@ from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
 from ffn_core.examples import EXAMPLES
 from ffn_core.matrix_text import parse_matrix, parse_number
-from ffn_core.scenario import Edit, EditError, Scenario
+from ffn_core.scenario import Edit, EditError, RandomBase, Scenario
 
 MOST_UNDO = 400
+MOST_EDITS = 2000
 MOST_READING = 100.0
 
 
@@ -80,22 +81,39 @@ class View:
         )
 
 
+class Step(NamedTuple):
+    """A scenario to go back or forward to, without its arrays: hundreds of those of a large network are gigabytes."""
+
+    base: str | RandomBase
+    activation: str | None
+    edits: tuple[Edit, ...]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Step":
+        """What is needed to make the scenario again."""
+        return cls(scenario.base, scenario.activation, scenario.edits)
+
+    def scenario(self) -> Scenario:
+        """The scenario, replayed."""
+        return Scenario(base=self.base, activation=self.activation, edits=self.edits)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Session:
     """One visitor's state.
 
     `past` and `future` are the scenarios that undo and redo go to; `gesture` is the drag that the last edit belongs
-    to. `colours_of` is the scenario that the colour scales were fitted to, None for the starting point. `client` and
-    `applied` say which browser page's events were applied, and up to which. `wants` names a scenario that only the
-    visitor's tab has, `give` what the browser has asked for.
+    to, and the scenario before it. `colours_of` is the scenario that the colour scales were fitted to, None for the
+    starting point. `client` and `applied` say which browser page's events were applied, and up to which. `wants`
+    names a scenario that only the visitor's tab has, `give` what the browser has asked for.
     """
 
     present: Scenario
-    past: tuple[Scenario, ...] = ()
-    future: tuple[Scenario, ...] = ()
+    past: tuple[Step, ...] = ()
+    future: tuple[Step, ...] = ()
     view: View = field(default_factory=View)
     look: Look | None = None
-    gesture: str | None = None
+    gesture: tuple[str, Scenario] | None = None
     notices: tuple[str, ...] = ()
     problem: str | None = None
     problem_number: int = 0
@@ -142,45 +160,49 @@ def link(session: Session) -> tuple[str, bool]:
 
 def moved(session: Session, scenario: Scenario) -> Session:
     """The session with another scenario in front, undoable."""
+    past = (*session.past, Step.of(session.present))[-MOST_UNDO:]
+    return replace(_with_present(session, scenario), past=past, future=())
+
+
+def _with_present(session: Session, scenario: Scenario) -> Session:
     return replace(
-        session,
-        present=scenario,
-        past=(*session.past, session.present)[-MOST_UNDO:],
-        future=(),
-        gesture=None,
-        view=session.view.within(scenario),
-        wants=None,
-        problem=None,
+        session, present=scenario, gesture=None, view=session.view.within(scenario), wants=None, problem=None
     )
 
 
 def edited(session: Session, *edits: Edit, gesture: str | None = None) -> Session:
     """The session with edits made; those of one gesture (a drag) count as one step of undo."""
-    if gesture is not None and gesture == session.gesture and session.past:
-        continued = replace(session, present=session.past[-1], past=session.past[:-1])
-        return replace(moved(continued, session.past[-1].edit(*edits)), gesture=gesture)
-    return replace(moved(session, session.present.edit(*edits)), gesture=gesture)
+    if gesture is not None and session.gesture is not None and session.gesture[0] == gesture:
+        before = session.gesture[1]
+        after = _with_present(session, before.edit(*edits))  # in place of the gesture's earlier edit
+    else:
+        before = session.present
+        if len(before.edits) >= MOST_EDITS:
+            before = (
+                before.compact()
+            )  # the same numbers in one edit; undo still has every step of this session
+        after = moved(session, before.edit(*edits))
+    return after if gesture is None else replace(after, gesture=(gesture, before))
 
 
 def undone(session: Session) -> Session:
     """One step back: the scenario before the last action, or, after a reload, without its last edit."""
     if session.past:
-        before, past = session.past[-1], session.past[:-1]
+        before, past = session.past[-1].scenario(), session.past[:-1]
     elif session.present.edits:
         before, past = session.present.undo(), ()
     else:
         return session
     return replace(
-        session, present=before, past=past, future=(*session.future, session.present), gesture=None,
-        view=session.view.within(before), problem=None, wants=None,
-    )  # fmt: skip
+        _with_present(session, before), past=past, future=(*session.future, Step.of(session.present))
+    )
 
 
 def redone(session: Session) -> Session:
     """One step forward again."""
     if not session.future:
         return session
-    return replace(moved(session, session.future[-1]), future=session.future[:-1])
+    return replace(moved(session, session.future[-1].scenario()), future=session.future[:-1])
 
 
 # ---------------------------------------------------------------- events

@@ -274,6 +274,18 @@ def test_two_drags_are_two_undos_and_so_is_one_drag_with_an_undo_in_it():
     assert w1_00(do(broken, {"kind": "undo"})) == 0.1
 
 
+def test_edits_without_end_stay_editable_and_undoable(monkeypatch):
+    monkeypatch.setattr("ffn_app.session.MOST_EDITS", 5)
+    session = open_session({})
+    for k in range(12):
+        session = do(session, edit("w1", [k % 8, k % 4], 10.0 + k))
+    w1 = session.present.build()[0].w1
+    assert len(session.present.edits) <= 6
+    assert [w1[k % 8, k % 4] for k in range(4, 12)] == [10.0 + k for k in range(4, 12)]
+    session = do(session, *[{"kind": "undo"}] * 12)
+    assert session.present.build()[0].w1[0].tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
 def test_a_paste_is_one_undo():
     session = do(open_session({}), paste("w1", [0, 0], "1 2\n3 4"), {"kind": "undo"})
     assert_same(session.present, Scenario())
