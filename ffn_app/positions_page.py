@@ -29,8 +29,7 @@ from ffn_core.positionwise import (
 from ffn_core.scenario import Edit, Scenario
 
 SUGGESTED = "cat"
-SEED = "set_shuffle_seed"
-KEEP_WEIGHTS = "set_positions_keep_weights"
+KEEP_WEIGHTS = "positions_keep_weights"
 MOST_TOLD = 8
 """Of more words than that a sentence does not list those that nothing happened to."""
 
@@ -61,7 +60,9 @@ def changed_columns(session: Session) -> None:
     _say_what_changed(session, words, effect.x, own_weights)
     if _weights_changed(scenario):
         st.toggle(
-            "Compare with the weights as they are now, so that only changes of x count", key=KEEP_WEIGHTS
+            "Compare with the weights as they are now, so that only changes of x count",
+            key=KEEP_WEIGHTS,
+            persist_state="session",
         )
     span = _span(session)
     for column, stage in zip(st.columns(len(STAGES)), STAGES, strict=True):
@@ -114,16 +115,16 @@ def shuffling(session: Session) -> None:
     """The outputs beside those of the shuffled sequence."""
     ffn, x = session.present.build()
     words = session.present.words
-    st.session_state.setdefault(SEED, 0)
-    st.number_input(
+    seed = st.number_input(
         "Seed of the shuffle",
         min_value=0,
         max_value=2**32 - 1,
-        key=SEED,
+        key="positions_seed",
+        persist_state="session",
         width=200,
         help="The same seed gives the same order.",
     )
-    order = shuffle_order(len(words), int(st.session_state[SEED]))
+    order = shuffle_order(len(words), int(seed))
     mixed = shuffled(ffn, x, order)
     new_words = [words[p] for p in order]
     told = f"**{_listed(new_words)}**, " if len(words) <= MOST_TOLD else ""

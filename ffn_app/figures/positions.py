@@ -69,15 +69,16 @@ def columns(
         }
         for p in ([] if differences is None else np.flatnonzero(differences).tolist())
     ]  # fmt: skip
+    short = differences is None or n_positions <= _UPRIGHT  # what stands below the columns
     plain = {"showgrid": False, "zeroline": False}
     look = layout(
         name + (f"<br><sub>{pooled_note}</sub>" if pooled_note else ""),
-        400,
+        400 if short else 480,
         xaxis={
             "title": {"text": "position"},
             "tickvals": list(range(n_positions)),
             "ticktext": _labels(words, differences),
-            "tickangle": None if differences is None else 0 if n_positions <= _UPRIGHT else -90,
+            "tickangle": None if differences is None else 0 if short else -90,
             **plain,
         },
         yaxis={

@@ -111,6 +111,12 @@ def test_changed_weights_are_told_apart_from_changed_positions(cat: Visitor):
     )
     expect(cat.page.get_by_text("x was changed at The, and only there")).to_be_visible()
 
+    cat.page.get_by_role("link", name="Weights").click()
+    expect(cat.page.get_by_text("Before and after")).to_be_visible()
+    cat.page.get_by_role("link", name="One position at a time").click()
+    expect(cat.page.get_by_role("switch")).to_be_checked()
+    expect(cat.page.get_by_text("x was changed at The, and only there")).to_be_visible()
+
 
 def test_one_position_alone_is_told_how_to_get_company(visit: Visit):
     visitor = visit("/positions?ex=memories")
