@@ -327,7 +327,7 @@ def _reset(session: Session, event: Mapping[str, Any]) -> Session:
 def _insert(session: Session, event: Mapping[str, Any]) -> Session:
     at = int(event["at"])
     return replace(
-        (after := edited(session, Edit("insert_position", (at,), f"word {at}"))),
+        (after := edited(session, Edit("insert_position", (at,), f"token {at}"))),
         view=replace(after.view, position=at),
     )
 

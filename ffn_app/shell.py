@@ -125,7 +125,6 @@ def _frame_data(title: str, session: Session) -> dict[str, Any]:
         "size": f"d_model {ffn.d_model} → d_ff {ffn.d_ff} → d_model {ffn.d_model}",
         "log": {"client": session.client, "applied": session.applied, "token": token(scenario)},
         "query": query,
-        "link_length": len(query),
         "too_long": too_long,
         "keep": keeps,
         "file": file,

@@ -8,6 +8,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ffn_app.session import Session, moved
 from ffn_app.shell import change, current, keep
 from ffn_core import weight_files
+from ffn_core.dense import Layout
 from ffn_core.matrix_text import format_matrix, parse_matrix
 from ffn_core.scenario import (
     ARRAYS,
@@ -117,20 +118,29 @@ def _fill_with(what: str) -> None:
 
 
 def _paste() -> None:
-    name = st.selectbox("Array", ARRAYS, index=1, format_func=LABELS.__getitem__, key="paste_array")
-    text = st.text_area(
+    st.selectbox("Array", ARRAYS, index=1, format_func=LABELS.__getitem__, key="paste_array")
+    st.text_area(
         "Numbers",
         key="paste_text",
         help="Rows on lines; columns with tabs, semicolons, commas or spaces; or [[1, 2], [3, 4]]. 1,5 is taken for 1.5 "
         "wherever commas do not separate. Cells can also be pasted right on the board.",
     )
-    if text and st.button("Put it into the array"):
-        _apply(lambda scenario: _holding(scenario, name, text))
+    st.button("Put it into the array", on_click=_put)
+    if told := st.session_state.get("paste_told"):
+        st.error(told)
 
 
-def _holding(scenario: Scenario, name: str, text: str) -> Scenario:
-    matrix = parse_matrix(text)
-    return _with_array(scenario, name, matrix)
+def _put() -> None:
+    # Read here: pressing the button is what ends the typing.
+    name, text = st.session_state["paste_array"], st.session_state["paste_text"]
+    session = current()
+    try:
+        keep(moved(session, _with_array(session.present, name, parse_matrix(text))))
+    except ValueError as error:
+        st.session_state["paste_told"] = str(error)
+    else:
+        st.session_state["paste_told"] = ""
+        st.toast(f"{LABELS[name]} now holds these numbers.")
 
 
 def _with_array(scenario: Scenario, name: str, matrix: weight_files.Array) -> Scenario:
@@ -158,6 +168,7 @@ def _apply(edit: Callable[[Scenario], Scenario]) -> None:
     except ValueError as error:
         st.error(str(error))
     else:
+        st.toast("Done: the board shows it. Undo takes it back.")
         st.rerun()
 
 
@@ -172,8 +183,11 @@ def _open() -> None:
             "Nothing in a file is ever run, and it stays in this session."
         )
         return
+    layout: Layout = (
+        "in_out" if st.checkbox("The file stores its matrices (in, out), as GPT-2's do") else "out_in"
+    )
     try:
-        loaded = weight_files.load(file.name, file.getvalue())
+        loaded = weight_files.load(file.name, file.getvalue(), layout)
     except ValueError as error:
         st.error(str(error))
         return

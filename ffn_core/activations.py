@@ -52,8 +52,12 @@ def short(value: float) -> str:
 
 
 def factor(value: float) -> str:
-    """`short(value)`, in brackets where negative, to stand in a product or a sum: 0.8, (-0.3)."""
-    return f"({short(value)})" if value < 0 else short(value)
+    """`value` to stand in a product or a sum: 0.8, (-0.3), in brackets where negative.
+
+    A number that somebody wrote, of up to nine digits, stands as it is; one that was computed as `short` has it.
+    """
+    text = repr(value + 0.0) if float(f"{value:.9g}") == value else short(value)
+    return f"({text})" if value < 0 else text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

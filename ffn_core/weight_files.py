@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ffn_core.activations import activation
-from ffn_core.dense import FFN
+from ffn_core.dense import FFN, Layout
 from ffn_core.matrix_text import MAX_MAGNITUDE, MatrixTextError, format_matrix, parse_matrix
 from ffn_core.scenario import ARRAYS, MAX_D_FF, MAX_D_MODEL, MAX_POSITIONS, check_word
 
@@ -65,17 +65,20 @@ class Loaded:
     words: tuple[str, ...] | None = None
 
 
-def load(name: str, data: bytes) -> Loaded | Array:
-    """A network from .json or .npz; one matrix [rows, columns] from .csv, .tsv or .txt. `name` is the file's."""
+def load(name: str, data: bytes, layout: Layout = "out_in") -> Loaded | Array:
+    """A network from .json or .npz; one matrix [rows, columns] from .csv, .tsv or .txt. `name` is the file's.
+
+    `layout` is how the file stores w1 and w2 (see `FFN.from_arrays`): as Hourglass does, unless it is said.
+    """
     suffix = PurePath(name).suffix.lower()
     if data.startswith(_LFS_POINTER):
         raise FileError(f"{name}: this is a Git LFS pointer, not the weights; fetch them with git lfs pull")
     if len(data) > MAX_FILE:
         raise FileError(f"{name}: a file has at most {MAX_FILE:,} bytes, got {len(data):,}")
     if suffix == ".json":
-        return load_json(name, data)
+        return load_json(name, data, layout)
     if suffix == ".npz":
-        return load_npz(name, data)
+        return load_npz(name, data, layout)
     if suffix in (".csv", ".tsv", ".txt"):
         return load_csv(name, data)
     raise FileError(
@@ -130,7 +133,7 @@ def load_csv(name: str, data: bytes) -> Array:
         raise FileError(f"{name}: {error}") from error
 
 
-def load_json(name: str, data: bytes) -> Loaded:
+def load_json(name: str, data: bytes, layout: Layout = "out_in") -> Loaded:
     """A network from the JSON that `save_json` writes; every key of it is needed, and no other is known."""
     text = _text(name, data)
     too_many = FileError(f"{name}: there are more rows or numbers than the largest network has")
@@ -164,10 +167,10 @@ def load_json(name: str, data: bytes) -> Loaded:
     words = document["words"]
     if not isinstance(words, list):
         raise FileError(f"{name}: words must be a list of text")
-    return _loaded(name, arrays, words, document["activation"])
+    return _loaded(name, arrays, words, document["activation"], layout)
 
 
-def load_npz(name: str, data: bytes) -> Loaded:
+def load_npz(name: str, data: bytes, layout: Layout = "out_in") -> Loaded:
     """A network from an .npz file with w1, b1, w2 and b2, and perhaps x, words and activation (gelu_tanh if not)."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -200,6 +203,7 @@ def load_npz(name: str, data: bytes) -> Loaded:
         {member: array.astype(np.float64) for member, array in members.items()},
         None if words is None else words.tolist(),
         "gelu_tanh" if act is None else act.item(),
+        layout,
     )
 
 
@@ -254,7 +258,7 @@ def _npy_header(data: bytes) -> tuple[int, re.Match[bytes] | None]:
     return start, _NPY_HEADER.fullmatch(data, 8 + width, start)
 
 
-def _loaded(name: str, arrays: dict[str, Array], words: list[Any] | None, act: Any) -> Loaded:
+def _loaded(name: str, arrays: dict[str, Array], words: list[Any] | None, act: Any, layout: Layout) -> Loaded:
     for member, array in arrays.items():
         bad = np.argwhere(~(np.abs(array) <= MAX_MAGNITUDE))
         if len(bad):
@@ -263,7 +267,8 @@ def _loaded(name: str, arrays: dict[str, Array], words: list[Any] | None, act: A
                 f"{name}: {member}{list(at)} must be finite, between -1e30 and 1e30, got {array[at]}"
             )
     try:
-        ffn = FFN(**{member: arrays[member] for member in _REQUIRED}, activation=activation(act).name)
+        weights = {member: arrays[member] for member in _REQUIRED}
+        ffn = FFN.from_arrays(**weights, layout=layout, activation=activation(act).name)
         checked = None if words is None else tuple(map(check_word, words))
     except ValueError as error:
         raise FileError(f"{name}: {error}") from None

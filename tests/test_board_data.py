@@ -149,7 +149,7 @@ def test_w2_is_drawn_transposed_so_that_row_j_is_value_j():
     w2 = spec(live(drawn="neurons"), "w2")
     assert w2["values"][:4] == [0.1, 0.2, 0.1, 0.2]  # column 0 of the lesson's W2
     assert w2["values"][4:8] == [0.2, 0.1, 0.1, 0.2]  # column 1
-    assert w2["shape_text"] == "[4, 8]", "its shape is still the one that it is stored in"
+    assert w2["shape_text"] == "[4, 8], transposed", "its shape is still the one that it is stored in"
 
 
 def test_an_edit_of_w2_is_marked_where_it_is_drawn():

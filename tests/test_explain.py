@@ -58,11 +58,16 @@ def test_a_bias_stands_last_and_a_negative_number_in_brackets():
     assert explain(trace, "output", 0, 0).text == "output[0][0] = 2.0*(-3.0) + 1.5 = -4.5"
 
 
-def test_numbers_have_at_most_four_digits_but_a_small_one_is_not_a_zero():
-    ffn = FFN(w1=[[0.123456]], b1=[0], w2=[[0.00001]], b2=[0], activation="identity")
-    trace = ffn.forward([1])
-    assert explain(trace, "hidden", (), 0).text == "hidden[0] = 0.1235*1.0 + 0 = 0.1235"
-    assert explain(trace, "output", (), 0).text == "output[0] = 1e-05*0.1235 + 0 = 1.235e-06"
+def test_what_was_typed_stands_as_typed_and_what_was_computed_has_four_digits():
+    ffn = FFN(w1=[[-123.456789]], b1=[0.5], w2=[[1]], b2=[0], activation="identity")
+    trace = ffn.forward([1 / 7])
+    assert explain(trace, "hidden", (), 0).text == "hidden[0] = (-123.456789)*0.1429 + 0.5 = -17.14"
+    assert explain(trace, "output", (), 0).text == "output[0] = 1.0*(-17.14) + 0 = -17.14"
+
+
+def test_a_small_number_is_not_shown_as_zero():
+    ffn = FFN(w1=[[1 / 7]], b1=[0], w2=[[0.00001]], b2=[0], activation="identity")
+    assert explain(ffn.forward([1]), "output", (), 0).text == "output[0] = 1e-05*0.1429 + 0 = 1.429e-06"
 
 
 def test_a_negative_zero_is_shown_as_zero():

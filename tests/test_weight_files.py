@@ -323,3 +323,15 @@ def test_a_loaded_network_goes_into_a_scenario():
     scenario = Scenario().holding(result.ffn, result.x, result.words)
     assert scenario.words == WORDS
     np.testing.assert_array_equal(scenario.build()[0].w1, FFN_4_8.w1)
+
+
+def test_a_file_that_stores_in_out_opens_when_that_is_said():
+    ffn = FFN.random(3, 5, seed=1)
+    stored = io.BytesIO()
+    np.savez(stored, w1=ffn.w1.T, b1=ffn.b1, w2=ffn.w2.T, b2=ffn.b2)
+    with pytest.raises(FileError, match="b1"):
+        load("gpt2.npz", stored.getvalue())
+    loaded = load("gpt2.npz", stored.getvalue(), "in_out")
+    assert isinstance(loaded, Loaded)
+    assert loaded.ffn.w1.tolist() == ffn.w1.tolist()
+    assert loaded.ffn.w2.tolist() == ffn.w2.tolist()

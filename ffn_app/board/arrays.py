@@ -39,7 +39,7 @@ class Kind:
 
 
 KINDS = {
-    "x": Kind("x", "input", "input"),
+    "x": Kind("x", "x", "input"),
     "w1": Kind("W1 · keys", "W1", "keys"),
     "b1": Kind("b1", "b1", "keys"),
     "hidden": Kind("hidden", "hidden", "hidden"),
@@ -130,7 +130,8 @@ def array_spec(
         "heading": kind.heading,
         "label": kind.label,
         "concept": kind.concept,
-        "shape_text": f"[{', '.join(str(size) for size in shown.shape)}]",
+        "shape_text": f"[{', '.join(str(size) for size in shown.shape)}]"
+        + (", transposed" if turned and shown.ndim == 2 else ""),
         "describe": f"{kind.label}, {_by(shown.shape)} numbers"
         + (f", position {position}" if before else ""),
         "rows": matrix.shape[0],

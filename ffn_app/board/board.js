@@ -13,6 +13,7 @@ import { onTextSize, textSize } from "./text_size.js";
 
 const sheet = await stylesheet(new URL("./board.css", import.meta.url));
 const TALLEST_STAGE = 760; // a drawing that fills a tall screen is no easier to read
+const SETTLE_MS = [150, 600, 1500];
 const MOST_CHIPS = 8; // more positions than this are chosen from a list
 const LOOK_DELAY_MS = 60; // a pointer on its way across cells asks for nothing
 const VECTORS_OF_POSITION = new Set(["x", "hidden", "activated", "activated_other", "output", "output_other", "residual"]);
@@ -60,10 +61,13 @@ class Board {
     this.observer.observe(this.element);
     this.onWindow = () => this.#resized(true);
     window.addEventListener("resize", this.onWindow);
+    // While a page loads, what stands above comes in late: fit the room again, once it has.
+    this.settling = SETTLE_MS.map((wait) => setTimeout(() => this.data && !this.editor.cell && Math.abs(this.#room() - this.laidRoom) > 4 && this.#resized(true), wait));
     this.stopTextSize = onTextSize(() => this.#resized(true));
   }
 
   destroy() {
+    this.settling.forEach(clearTimeout);
     this.observer.disconnect();
     window.removeEventListener("resize", this.onWindow);
     this.stopTextSize();
@@ -162,13 +166,14 @@ class Board {
   #room() {
     const scroller = this.element.getRootNode().host?.closest('[data-testid="stMain"]');
     const top = this.stage.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
-    return Math.min(window.innerHeight - top - (this.panel.offsetHeight || 120) - 18, TALLEST_STAGE);
+    return Math.min(window.innerHeight - top - (this.panel.offsetHeight / textSize() || 120) - 18, TALLEST_STAGE);
   }
 
   #lay() {
     const { dims, zoom, compact } = this.data;
     const text = textSize();
     this.laidWidth = this.element.clientWidth;
+    this.laidRoom = this.#room();
     this.element.style.setProperty("--text", text);
     const strips = zoom ? zoom.strips : [];
     const noteHeight = zoom ? 28 * text : 0;
@@ -176,7 +181,7 @@ class Board {
     const stripRow = stripCell < 30 ? 18 : 24;
     const stripHeight = (strip) => strip.rows * stripRow + 20 * text;
     const zoomHeight = strips.reduce((sum, strip) => sum + stripHeight(strip), noteHeight);
-    const height = compact ? 300 : Math.max(this.#room() - zoomHeight, 240);
+    const height = compact ? 300 : Math.max(this.laidRoom - zoomHeight, 240);
     const plan = layout({ width: this.laidWidth, height }, {
       dModel: dims.d_model, dFf: dims.d_ff, positions: this.data.positions.length, compare: Boolean(this.data.compare), text, drawn: this.data.drawn,
     });
@@ -206,6 +211,7 @@ class Board {
     this.#bandShapes();
     this.#headings();
     this.#captions();
+    this.editor.place();
   }
 
   #bandShapes() {
@@ -544,8 +550,10 @@ class Board {
     if (step !== null && step !== undefined) {
       children.push(make("p", { class: "sentence" }, make("b", {}, `${step + 1} ${steps[step].name}. `), steps[step].sentence));
     }
-    children.push(make("p", { class: "panel-title" }, panel.title), ...panel.lines.map(({ concept, text }) => make("p", { class: "formula", style: `color: var(--${concept})` }, text)));
-    if (panel.remark) children.push(make("p", { class: "remark" }, panel.remark));
+    // How to begin is no news to who walks through the steps.
+    if (panel.idle && children.length) panel.lines.length = 0;
+    else children.push(make("p", { class: "panel-title" }, panel.title), ...panel.lines.map(({ concept, text }) => make("p", { class: "formula", style: `color: var(--${concept})` }, text)));
+    if (panel.remark && !(panel.idle && children.length)) children.push(make("p", { class: "remark" }, panel.remark));
     const signature = JSON.stringify([step, steps[step ?? 0].sentence, panel]);
     if (signature === this.panelSignature) return;
     this.panelSignature = signature;

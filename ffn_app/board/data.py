@@ -81,7 +81,7 @@ def live_board(session: Session, drawn: Drawn = "hourglass") -> dict[str, Any]:
             "contract": f"contract {ffn.d_ff} → {ffn.d_model}: column j is value j",
             "add": "+ x",
         },
-        "steps": [asdict(step) for step in steps(trace, position)],
+        "steps": [asdict(step) for step in steps(trace, position, names_of(scenario))],
         "panel": asdict(told),
         "problem": {"text": session.problem, "number": session.problem_number} if session.problem else None,
     }

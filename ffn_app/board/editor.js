@@ -58,16 +58,8 @@ export class Editor {
     this.moving = true;
     if (refused) this.input.blur(); // so that a screen reader reads the new label
     this.input.hidden = false;
-    const block = cell.grid.block;
-    const width = Math.max(cell.offsetWidth, 76);
-    const height = Math.max(cell.offsetHeight, 32);
-    const left = cell.grid.element.offsetLeft + cell.offsetLeft + (cell.offsetWidth - width) / 2;
-    place(this.input, {
-      x: Math.max(0, Math.min(left, this.stage.clientWidth - width)),
-      y: cell.grid.element.offsetTop + cell.offsetTop + (cell.offsetHeight - height) / 2,
-      width, height,
-    });
-    this.input.style.fontSize = `${16 * (block?.text ?? 1)}px` /* iOS zooms in on anything smaller */;
+    this.stage.parentElement.classList.add("editing");
+    this.place();
     this.input.value = empty ? "" : fullNumber(cell.grid.valueOf(cell));
     setAttribute(this.input, "aria-label", `Edit ${cell.getAttribute("aria-label")}`);
     this.dirty = empty;
@@ -79,11 +71,28 @@ export class Editor {
     this.board.look(cell);
   }
 
+  /** Stand over the cell where it is now. */
+  place() {
+    const { cell } = this;
+    if (!cell) return;
+    const text = cell.grid.block?.text ?? 1;
+    const width = Math.max(cell.offsetWidth, 76);
+    const height = Math.max(cell.offsetHeight, 32);
+    const left = cell.grid.element.offsetLeft + cell.offsetLeft + (cell.offsetWidth - width) / 2;
+    place(this.input, {
+      x: Math.max(0, Math.min(left, this.stage.clientWidth - width)),
+      y: cell.grid.element.offsetTop + cell.offsetTop + (cell.offsetHeight - height) / 2,
+      width, height,
+    });
+    this.input.style.fontSize = `${16 * text}px`; // iOS zooms in on anything smaller
+  }
+
   close({ focusCell = true } = {}) {
     const cell = this.cell;
     if (!cell) return;
     this.cell = null;
     this.moving = true;
+    this.stage.parentElement.classList.remove("editing");
     this.input.hidden = true;
     this.#refuse(null);
     this.moving = false;
@@ -258,7 +267,13 @@ export class Editor {
       const across = move.clientX - startX;
       const up = touch ? 0 : startY - move.clientY; // on a touch screen, up and down scroll the page
       const distance = across + up;
-      if (!this.dragged && Math.abs(across) < DRAG_FROM && Math.abs(up) < DRAG_FROM) return;
+      if (!this.dragged) {
+        // A thumb that moves up or down scrolls, however it slants: only a clearly level one nudges.
+        const level = !touch || Math.abs(across) > 2 * Math.abs(move.clientY - startY);
+        const far = Math.max(Math.abs(across), Math.abs(up)) >= (touch ? 2 * DRAG_FROM : DRAG_FROM);
+        if (touch && !level) return onEnd();
+        if (!far) return;
+      }
       if (!this.dragged) {
         this.dragged = true;
         cell.setPointerCapture(event.pointerId);
@@ -270,15 +285,19 @@ export class Editor {
       const value = tidy(startValue + Math.round(distance / DRAG_STEP) * quantum, quantum);
       if (value !== cell.grid.valueOf(cell)) this.board.change(cell, value, gesture);
     };
+    const onCancel = () => {
+      if (this.dragged) this.board.change(cell, startValue, gesture); // the browser took it for a scroll
+      onEnd();
+    };
     const onEnd = () => {
       cell.removeEventListener("pointermove", onMove);
       cell.removeEventListener("pointerup", onEnd);
-      cell.removeEventListener("pointercancel", onEnd);
+      cell.removeEventListener("pointercancel", onCancel);
       cell.classList.remove("dragging");
     };
     cell.addEventListener("pointermove", onMove);
     cell.addEventListener("pointerup", onEnd);
-    cell.addEventListener("pointercancel", onEnd);
+    cell.addEventListener("pointercancel", onCancel);
     // Moves that leave the cell before the drag has begun still belong to it.
     if (!touch) cell.setPointerCapture(event.pointerId);
   }

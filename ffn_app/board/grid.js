@@ -8,6 +8,9 @@ const SMALLEST_FONT = 9.5;
 const LARGEST_FONT = 18;
 const WIDTH_OF_CHARACTER = 0.57; // of the font size, for tabular figures and the minus sign
 
+/** A computed number in 12 digits: the last few of a float64 are what rounding left there. */
+const withoutDust = (value) => Number(value.toPrecision(12));
+
 export const keyOf = (array, index) => `${array}:${index.join(",")}`;
 
 export class Grid {
@@ -101,7 +104,7 @@ export class Grid {
   #fit() {
     if (!this.block || !this.spec) return;
     const { cellWidth, cellHeight } = this.block;
-    const wanted = Math.min(LARGEST_FONT * this.text, cellHeight * 0.42, cellWidth * 0.4);
+    const wanted = Math.min(LARGEST_FONT * this.text, cellHeight * 0.42, cellWidth * 0.4 * this.text);
     this.element.style.fontSize = `${Math.max(wanted, SMALLEST_FONT)}px`;
     for (const cell of this.cells) {
       const sizeFor = (text) => (cellWidth - 4) / (text.length * WIDTH_OF_CHARACTER);
@@ -128,7 +131,7 @@ export class Grid {
     const value = this.valueOf(cell);
     const changed = this.changed.has(cell.at) || paint.overrides.has(this.keyOf(cell));
     const where = spec.columns > 1 || spec.rows === 1 ? `row ${this.rowOf(cell)}, column ${this.columnOf(cell)}` : `row ${this.rowOf(cell)}`;
-    setAttribute(cell, "aria-label", `${spec.label} ${where}, ${this.nameOf(cell)}: ${fullNumber(value)}${changed ? ", changed" : ""}`);
+    setAttribute(cell, "aria-label", `${spec.label} ${where}, ${this.nameOf(cell)}: ${fullNumber(spec.editable ? value : withoutDust(value))}${changed ? ", changed" : ""}`);
     cell.classList.toggle("changed", changed);
     const look = `${value}|${paint.look}|${paint.spans[spec.span]}`;
     if (cell.look === look) return false;

@@ -29,13 +29,13 @@ export function layout(size, dims) {
 function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
   const header = HEADER * text;
   const caption = CAPTION * text;
-  const room = Math.max(180, height - header - 2 * caption);
-  const tallest = TALLEST * text;
+  const room = Math.max(180, height - HEADER - 2 * CAPTION);
   const big = Math.max(dModel, dFf);
   const small = Math.min(dModel, dFf);
-  const bigRow = whole(Math.min(room / big, tallest));
+  // A larger text makes the rows higher, and the page longer: the width is what it is.
+  const bigRow = whole(Math.min(room / big, TALLEST) * text);
   // The waist is narrower than the bulge, yet as easy to read as the room allows.
-  const smallRow = whole(clamp((room * 0.62) / small, bigRow, Math.min(tallest, (bigRow * big) / small)));
+  const smallRow = whole(clamp((room * 0.62 * text) / small, bigRow, Math.min(TALLEST * text, (bigRow * big) / small)));
   const ffRow = dFf >= dModel ? bigRow : smallRow;
   const modelRow = dFf >= dModel ? smallRow : bigRow;
   const bulge = Math.max(dFf * ffRow, dModel * modelRow);
@@ -43,18 +43,18 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
   const ffTop = middle - (dFf * ffRow) / 2;
   const modelTop = middle - (dModel * modelRow) / 2;
 
-  const vector = clamp(width * 0.0455, 56, 92) * text;
+  const vector = clamp(width * 0.0455, 56, 92) * Math.sqrt(text);
   const second = compare ? vector + 6 : 0;
   const slim = positions > 1 ? clamp(84 / positions, 5, 13) : 0;
   const slimWidth = positions > 1 ? positions * slim + 10 : 0;
   const labels = 24 * text;
   const gap = clamp(width * 0.018, 10, 26);
   const curve = clamp(width * 0.055, 46, 76);
-  const plus = 34 * text;
+  const plus = 34 * Math.sqrt(text);
   // What is left after the columns of fixed width is shared by all columns of weights.
   const fixed = slimWidth + labels + 5 * vector + 2 * second + 4 * gap + curve + plus + 4 * 6;
   const shared = width - fixed - EDGE;
-  const narrowest = 34 * text; // of a bias, whose column is never pooled away
+  const narrowest = 34; // of a bias, whose column is never pooled away
   const equal = shared / (dModel + dFf + 2);
   const cell = whole(clamp(equal >= narrowest ? equal : (shared - 2 * narrowest) / (dModel + dFf), 0.2, vector));
   const bias = Math.max(cell, narrowest);
@@ -114,12 +114,12 @@ function wide({ width, height }, { dModel, dFf, positions, compare, text }) {
 function lines({ width, height }, { dModel, dFf, compare, text }) {
   const header = HEADER * text;
   const roomy = width >= 640;
-  const tall = clamp((height - 2 * header) / (dFf + 5), 26, 36 * text);
-  const row = clamp((height - 2 * header - (compare ? 5 : 4) * (tall + 3) - 24) / dFf, 16, 44 * text);
+  const tall = clamp((height - 2 * HEADER) / (dFf + 5), 26, 36) * text;
+  const row = clamp((height - 2 * HEADER - (compare ? 5 : 4) * (tall / text + 3) - 24) / dFf, 16, 44) * text;
   const labels = 24 * text;
-  const vector = roomy ? 62 * text : 46;
+  const vector = roomy ? 62 * Math.sqrt(text) : 46;
   const second = compare ? vector + 4 : 0;
-  const bias = roomy ? 40 * text : 30;
+  const bias = roomy ? 40 : 30;
   const curve = roomy ? 96 : 0;
   const bars = roomy ? clamp(width * 0.13, 90, 190) : 0;
   const gap = roomy ? clamp(width * 0.02, 12, 30) : 4;

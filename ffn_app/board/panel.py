@@ -30,6 +30,8 @@ class Panel:
     title: str
     lines: tuple[Line, ...] = ()
     remark: str = ""
+    idle: bool = False
+    """Whether it only says how to begin."""
 
 
 def panel(
@@ -57,13 +59,14 @@ def panel(
         title="Point at any number to see where it comes from.",
         remark="Click x or any weight to type another value, or drag it sideways: every number after it follows. "
         f"Click a number of hidden to follow that neuron through. {names.about}".rstrip(),
+        idle=True,
     )
 
 
 def _about(trace: Trace, position: int, name: str, index: tuple[int, ...], names: Names) -> Panel:
     array = array_of(trace, name)
     assert array is not None
-    here = f"{name}{''.join(f'[{i}]' for i in index)} = {full_number(float(array[index]))}"
+    here = f"{name}{''.join(f'[{i}]' for i in index)} = {_told(name, float(array[index]))}"
     if name in ("hidden", "activated"):
         return _neuron(trace, index[0], index[1], f"{names.neuron(index[1])}: {here}")
     if name in ("output", "residual"):
@@ -101,6 +104,11 @@ def _about(trace: Trace, position: int, name: str, index: tuple[int, ...], names
         lines=_sums(trace, p, i)[1:],
         remark=f"Every key reads it with its weight in column {i} of W1, and it goes past the FFN to be added back.",
     )
+
+
+def _told(name: str, value: float) -> str:
+    """All digits of what was typed; 12 of what was computed, since the last ones are what rounding left there."""
+    return full_number(value if name in ("x", "w1", "b1", "w2", "b2") else float(f"{value:.12g}"))
 
 
 def _neuron(trace: Trace, position: int, j: int, title: str) -> Panel:
@@ -157,7 +165,7 @@ class Step:
     sentence: str
 
 
-def steps(trace: Trace, position: int) -> tuple[Step, ...]:
+def steps(trace: Trace, position: int, names: Names | None = None) -> tuple[Step, ...]:
     """Expand, activate, contract, add back, told for one position."""
     ffn = trace.ffn
     hidden, fired = trace.hidden[position], trace.activated[position]
@@ -196,6 +204,6 @@ def steps(trace: Trace, position: int) -> tuple[Step, ...]:
         Step(
             name="Add back",
             sentence="The output is added to x, not put in its place: "
-            f"the FFN's strongest push here is {push} on coordinate {i}.",
+            f"the FFN's strongest push here is {push} on {(names or Names()).feature(i)}.",
         ),
     )

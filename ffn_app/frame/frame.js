@@ -117,12 +117,12 @@ class Frame {
 
   #sharing() {
     if (this.sharing.hidden) return;
-    const { link_length: length, too_long: tooLong } = this.data;
+    const { too_long: tooLong } = this.data;
     this.link.hidden = this.copy.hidden = tooLong;
     this.link.value = window.location.href;
     setText(this.shareText, tooLong
       ? "This is too much for a link. Save it as a file; whoever has the file can open it on the Weights page."
-      : `Whoever opens this link sees what you see, every change included (${length} characters). They get a copy of their own.`);
+      : "Whoever opens this link sees what you see, every change included, and gets a copy of their own.");
   }
 
   async #copy() {

@@ -6,6 +6,8 @@ import { make, setAttribute } from "../board/dom.js";
 import { push } from "../board/queue.js";
 import { onTextSize, textSize } from "../board/text_size.js";
 
+const TOUCH = window.matchMedia("(pointer: coarse)"); // the buttons would stand on the title
+
 let library = null;
 
 /** Plotly from the installed package, loaded once a page. */
@@ -25,7 +27,8 @@ function plotly(address) {
 /** A figure for dark paper: each of the theme's colours for light paper is replaced by its twin. */
 function darkened(value, twins) {
   if (typeof value === "string") return twins[value] ?? value;
-  if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map((item) => darkened(item, twins));
+  // Long arrays of numbers are passed on as they are; a stop of a colour scale is a number and a colour.
+  if (Array.isArray(value)) return typeof value.at(-1) === "number" ? value : value.map((item) => darkened(item, twins));
   if (value && typeof value === "object" && value.bdata === undefined) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, darkened(item, twins)]));
   }
@@ -75,7 +78,7 @@ class Plot {
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style.getPropertyValue("--st-font").trim(), color: ink, size: 13 * textSize(), ...layout.font },
     };
-    const config = { displaylogo: false, responsive: false, displayModeBar: "hover", modeBarButtonsToRemove: ["lasso2d", "select2d"], edits: { shapePosition: Boolean(layout.meta?.drag) } };
+    const config = { displaylogo: false, responsive: false, displayModeBar: TOUCH.matches ? false : "hover", modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]], edits: { shapePosition: Boolean(layout.meta?.drag) } };
     await window.Plotly.react(this.chart, traces, full, config);
     if (this.ready) return;
     this.ready = true;
