@@ -218,7 +218,7 @@ def test_nothing_moves_before_during_and_after_an_edit(visitor: Visitor):
     def boxes():
         return visitor.board.evaluate(
             """(board) => [board, ...board.querySelectorAll('.panel, .grid, .heading, .caption:not([hidden])')].map(
-                (e) => { const b = e.getBoundingClientRect(); return [e.className, b.x, b.y, b.width, b.height]; })"""
+                (e) => { const b = e.getBoundingClientRect(); return [e.classList[0], b.x, b.y, b.width, b.height]; })"""
         )
 
     before = boxes()
