@@ -27,6 +27,16 @@ ORDERS: dict[Order, str] = dict(
 )
 
 
+BY_LINE = (
+    "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
+    "W2 is drawn transposed here, so that each line is one memory: a line that lights up fires."
+)
+TOO_LARGE = (
+    "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
+    "With this many neurons the memories are not drawn line by line: the heatmap below shows which of them fire."
+)
+
+
 def who_fires(session: Session, trace: Trace) -> None:
     """The heatmap with its controls, and how sparse it is, each number with its definition."""
     st.header("Who fires where")

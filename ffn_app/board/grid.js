@@ -6,6 +6,7 @@ import { fullNumber, shortNumber } from "./numbers.js";
 
 const SMALLEST_FONT = 9.5;
 const LARGEST_FONT = 18;
+const LEAST_READABLE = 0.7; // with fewer of its numbers readable, an array shows none
 const WIDTH_OF_CHARACTER = 0.57; // of the font size, for tabular figures and the minus sign
 
 /** A computed number in 12 digits: the last few of a float64 are what rounding left there. */
@@ -106,14 +107,17 @@ export class Grid {
     const { cellWidth, cellHeight } = this.block;
     const wanted = Math.min(LARGEST_FONT * this.text, cellHeight * 0.42, cellWidth * 0.4 * this.text);
     this.element.style.fontSize = `${Math.max(wanted, SMALLEST_FONT)}px`;
-    for (const cell of this.cells) {
-      const sizeFor = (text) => (cellWidth - 4) / (text.length * WIDTH_OF_CHARACTER);
-      const text = sizeFor(cell.number) < SMALLEST_FONT ? cell.number.replace(/^(\u2212?)0\./, "$1.") : cell.number;
-      const fits = sizeFor(text);
-      const readable = cellHeight >= SMALLEST_FONT + 3 && fits >= SMALLEST_FONT;
-      setText(cell, readable ? text : "");
-      cell.style.fontSize = readable && fits < wanted ? `${fits}px` : "";
-    }
+    const sizeFor = (text) => (cellWidth - 4) / (text.length * WIDTH_OF_CHARACTER);
+    const shortened = (number) => (sizeFor(number) < SMALLEST_FONT ? number.replace(/^(\u2212?)0\./, "$1.") : number);
+    const texts = this.cells.map((cell) => shortened(cell.number));
+    const readable = texts.map((text) => cellHeight >= SMALLEST_FONT + 3 && sizeFor(text) >= SMALLEST_FONT);
+    // A few numbers among many blanks would say that those cells are special.
+    const few = readable.filter(Boolean).length < LEAST_READABLE * texts.length;
+    this.cells.forEach((cell, at) => {
+      const shown = readable[at] && !few;
+      setText(cell, shown ? texts[at] : "");
+      cell.style.fontSize = shown && sizeFor(texts[at]) < wanted ? `${sizeFor(texts[at])}px` : "";
+    });
   }
 
   repaint() {
