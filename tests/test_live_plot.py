@@ -75,15 +75,17 @@ def test_a_figure_is_json_that_a_browser_reads(drawing):
     assert figure["layout"]["title"]["text"]
 
 
-def shown(drawing: Drawing) -> AppTest:
-    """A page with this figure alone."""
+def shown(drawing: Drawing, *, opened: bool = False) -> AppTest:
+    """A page with this figure alone, with its numbers opened or not."""
 
     def page(drawing):  # runs as a script of its own, which knows no names from here
         from ffn_app.live_plot import live_plot
 
         live_plot(drawing, key="figure")
 
-    return AppTest.from_function(page, default_timeout=60, kwargs={"drawing": drawing}).run()
+    visitor = AppTest.from_function(page, default_timeout=60, kwargs={"drawing": drawing})
+    visitor.session_state["figure_numbers"] = opened
+    return visitor.run()
 
 
 def handed_over(visitor: AppTest) -> dict[str, Any]:
@@ -109,12 +111,12 @@ def test_the_library_comes_from_this_server():
     assert not address.startswith("//")
 
 
-def test_the_numbers_of_a_figure_are_one_click_away():
-    visitor = shown(drawings("and_gate")["intervention"])
-    [expander] = visitor.expander
-    assert expander.label == "The numbers of this figure"
-    assert not expander.proto.expanded
-    [table] = expander.dataframe
+def test_the_numbers_of_a_figure_are_one_click_away_and_sent_only_then():
+    drawing = drawings("and_gate")["intervention"]
+    visitor = shown(drawing)
+    assert [expander.label for expander in visitor.expander] == ["The numbers of this figure"]
+    assert len(visitor.dataframe) == 0
+    [table] = shown(drawing, opened=True).dataframe
     assert list(table.value.columns) == ["coordinate", "before", "after", "change"]
     # The gate of 1 and 1 writes 1 to the third coordinate.
     assert list(table.value["after"]) == ["0", "0", "1"]

@@ -383,6 +383,7 @@ def test_all_interventions_are_taken_back_at_once_and_can_be_undone_at_once():
     ]
     labelled(visitor.button, "Take all of them back").click().run()
     assert session(visitor).present.strengths == {}
+    assert session(visitor).present.undo().strengths == {2: 0.0, 5: -1.0}, "also after a reload: one edit"
     undone(visitor)
     assert session(visitor).present.strengths == {2: 0.0, 5: -1.0}
 
@@ -464,11 +465,11 @@ def test_each_measure_has_the_range_that_its_own_numbers_need(shown, reach):
 
 
 def test_the_neurons_of_the_heatmap_can_be_put_in_another_order():
-    visitor = visit("memories")
+    visitor = visit("memories", state={"heatmap_numbers": True})
     visitor.button_group("memories_order").set_value("strength").run()
     assert "strongest first" in component(visitor, "heatmap")["text"]
     # Neuron 2 fires hardest at the first position, 0.4634, and neuron 1 least, 0.2384.
-    [table] = [expander.dataframe for expander in visitor.expander][0]
+    [table] = visitor.dataframe
     assert list(table.value["neuron"]) == [2, 5, 3, 4, 7, 0, 6, 1]
 
 

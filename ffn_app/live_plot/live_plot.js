@@ -87,7 +87,8 @@ class Plot {
       const [point] = points;
       const fields = point?.data.meta?.press;
       if (!fields || point.customdata === undefined) return;
-      const values = Array.isArray(point.customdata) ? point.customdata : [point.customdata];
+      // A heatmap's comes as a typed array.
+      const values = typeof point.customdata === "object" ? Array.from(point.customdata) : [point.customdata];
       push({ kind: "view", ...Object.fromEntries(fields.map((field, i) => [field, values[i]])) });
     });
     this.chart.on("plotly_relayout", (change) => {
