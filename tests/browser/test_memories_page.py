@@ -1,0 +1,356 @@
+"""Memories: follow a neuron anywhere and see it everywhere, switch it off, and see what is left of the output."""
+
+import re
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, expect
+
+from ffn_app.theme import CONCEPTS, DIVERGING
+from tests.browser.visitor import Visit, Visitor
+
+pytestmark = pytest.mark.browser
+
+EXAMPLES = pytest.mark.parametrize("example", ["lesson", "random"])
+ACTIVATED_0 = [0.2865, 0.2384, 0.4634, 0.4079, 0.3544, 0.4447, 0.2542, 0.3371]
+LIGHT = 0.26  # opacity of the line that lights up most
+HEATMAP, CARD, SUM, INTERVENTION = (
+    "Which memories fire",
+    "at position 0: hidden",
+    "as a sum",
+    "What the interventions do",
+)
+STATES = """chart => ({
+    range: Array.from(chart._fullLayout.xaxis.range), z: Array.from(chart._fullData[0].z, (row) => Array.from(row)),
+})"""
+
+
+class MemoriesVisitor(Visitor):
+    """A visitor of the page, in the words of its charts."""
+
+    def ready(self) -> "MemoriesVisitor":
+        super().ready()
+        for title in (HEATMAP, SUM):
+            expect(self.chart(title).locator(".main-svg").first).to_be_visible()
+        return self
+
+    def chart(self, title: str) -> Locator:
+        return self.page.locator(".hourglass-plot", has=self.page.locator(".gtitle", has_text=title))
+
+    def place(self, chart: Locator, x: float, y: float) -> tuple[float, float]:
+        """Where on the screen a chart draws the point (x, y) of its first axes."""
+        chart.scroll_into_view_if_needed()
+        left, top = chart.evaluate(
+            """(chart, [x, y]) => {
+                const box = chart.getBoundingClientRect(), { xaxis, yaxis } = chart._fullLayout;
+                return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
+            }""",
+            [x, y],
+        )
+        return left, top
+
+    def press(self, chart: Locator, x: float, y: float) -> None:
+        at = self.place(chart, x, y)
+        self.page.mouse.move(*at)
+        expect(chart.locator(".hoverlayer .hovertext").first).to_be_visible()
+        self.page.mouse.click(*at)
+
+    @property
+    def listed(self) -> Locator:
+        """The list of neurons; for a moment the one that it replaces is there as well, after it."""
+        return self.page.get_by_label("Neuron", exact=True).first
+
+    def frame(self) -> list[float] | None:
+        """What the heatmap frames: x0, x1, y0, y1."""
+        found: list[float] | None = self.chart(HEATMAP).evaluate(
+            "chart => chart.layout.shapes?.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1])[0] ?? null"
+        )
+        return found
+
+    def follows(self, neuron: int, position: int) -> None:
+        """Wait until the list, the card, the heatmap, the board and the link all follow this neuron at this position."""
+        expect(self.listed).to_have_value(re.compile(rf"^Neuron {neuron}\b"))
+        expect(self.chart(f"Neuron {neuron} ").locator(".gtitle")).to_contain_text(f"at position {position}:")
+        expect(self.page.get_by_role("slider", name=f"Strength of neuron {neuron}")).to_be_visible()
+        self.page.wait_for_function(
+            """([x, y]) => [...document.querySelectorAll(".hourglass-plot")].some((chart) => {
+                const [shape] = chart.layout?.shapes ?? [];
+                return shape && shape.x0 === x - 0.5 && shape.x1 === x + 0.5 && shape.y0 === y - 0.5 && shape.y1 === y + 0.5;
+            })""",
+            arg=[neuron, position],
+        )
+        if self.lights():
+            expect(self.button(f"Follow neuron {neuron}")).to_have_attribute("aria-pressed", "true")
+        else:
+            expect(self.page.get_by_label("Neuron shown large")).to_have_value(str(neuron))
+        self.page.wait_for_url(re.compile(rf"[?&]n={neuron}\b"))
+        if position:
+            self.page.wait_for_url(re.compile(rf"[?&]p={position}\b"))
+
+    def lights(self) -> list[float]:
+        """How brightly the neurons' lines are lit."""
+        rects = self.board.locator(".bands g.curve > rect[opacity]")
+        found: list[float] = rects.evaluate_all(
+            "all => all.map((rect) => Number(rect.getAttribute('opacity')))"
+        )
+        return found
+
+    def bars(self) -> list[tuple[float, str]]:
+        """The bars at the ends of the lines: how wide, and in which colour."""
+        rects = self.board.locator(".bands g.curve > rect:not([opacity])")
+        return [
+            (width, colour)
+            for width, colour in rects.evaluate_all(
+                "all => all.map((rect) => [Number(rect.getAttribute('width')), rect.getAttribute('fill')])"
+            )
+        ]
+
+
+@pytest.fixture
+def memories(visit: Visit):
+    def open_example(example: str = "lesson", view: str = "", **options: Any) -> MemoriesVisitor:
+        plain = visit(None, **options)
+        visitor = MemoriesVisitor(plain.page, plain.address)
+        visitor.open(f"/memories?ex={example}{view}")
+        return visitor
+
+    return open_example
+
+
+# The drawing
+
+
+def test_a_line_lights_up_as_its_memory_fires_and_its_bar_is_as_long(memories):
+    visitor = memories()
+    # All values of the lesson are equally long, so that light and bar go with activated; neuron 2 fires hardest.
+    shares = [activated / 0.4634 for activated in ACTIVATED_0]
+    assert visitor.lights() == pytest.approx([LIGHT * share for share in shares], abs=1e-3)
+    widths = [width for width, _ in visitor.bars()]
+    assert [width / max(widths) for width in widths] == pytest.approx(shares, abs=1e-3)
+
+
+def test_a_memory_that_takes_away_has_a_bar_of_the_other_colour(memories):
+    visitor = memories(view="&p=1")
+    colours = [colour for _, colour in visitor.bars()]
+    # At the second position GELU lets neurons 2 and 5 through as -0.0098 and -0.0146.
+    assert [j for j in range(8) if colours[j] != colours[0]] == [2, 5]
+
+
+def test_every_line_has_its_key_and_its_value_level_with_its_neuron(memories):
+    visitor = memories()
+    for j in (0, 7):
+        rows = [visitor.cell(f"{name}[{j}]").bounding_box()["y"] for name in ("b1",)]
+        for name in (f"w1[{j}][0]", f"hidden[0][{j}]", f"activated[0][{j}]", f"w2[0][{j}]", f"w2[3][{j}]"):
+            assert visitor.cell(name).bounding_box()["y"] == pytest.approx(rows[0], abs=1), name
+
+
+def test_a_value_is_edited_in_its_line_and_the_output_follows(memories):
+    visitor = memories()
+    visitor.edit("w2[2][5]", "1.1")  # 1 more than it was, and neuron 5 fires with 0.4447
+    visitor.shows("output", "0.421 0.415 0.87 0.411")
+    visitor.wait_for_link(lambda scenario: [tuple(e) for e in scenario.edits] == [("w2", (2, 5), 1.1)])
+
+
+def test_128_to_512_is_drawn_as_the_hourglass_with_a_neuron_shown_large(memories):
+    visitor = memories("random", "&n=300")
+    assert visitor.lights() == []
+    expect(visitor.cell("w1[300][0]")).to_be_visible()
+    expect(visitor.cell("w2[0][300]")).to_be_visible()
+
+
+# A neuron followed
+
+
+def test_a_click_on_hidden_follows_its_neuron_everywhere(memories):
+    visitor = memories()
+    visitor.cell("hidden[0][5]").click()
+    visitor.follows(5, 0)
+
+
+@EXAMPLES
+def test_a_press_on_a_cell_of_the_heatmap_follows_its_neuron_at_its_position_everywhere(memories, example):
+    visitor = memories(example)
+    neuron, position = {"lesson": (5, 1), "random": (300, 7)}[example]
+    visitor.press(visitor.chart(HEATMAP), neuron, position)
+    visitor.follows(neuron, position)
+    expect(visitor.chart(SUM).locator(".gtitle")).to_contain_text(f"at position {position} ")
+
+
+def test_a_press_on_a_sorted_heatmap_follows_the_neuron_that_stands_there(memories):
+    visitor = memories()
+    visitor.page.get_by_text("strongest first", exact=True).click()
+    expect(visitor.chart(HEATMAP).locator(".xtick text").first).to_have_text("2")  # 0.4634
+    visitor.press(visitor.chart(HEATMAP), 1, 0)
+    visitor.page.wait_for_url("**n=5*")  # 0.4447
+    expect(visitor.listed).to_have_value("Neuron 5")
+    assert visitor.frame() == [0.5, 1.5, -0.5, 0.5]
+
+
+@EXAMPLES
+def test_the_list_follows_a_neuron_by_keyboard_alone(memories, example):
+    visitor = memories(example)
+    neuron = {"lesson": 6, "random": 417}[example]
+    visitor.listed.focus()
+    visitor.keyboard.type(f"Neuron {neuron}")
+    expect(visitor.page.get_by_role("option")).to_have_count(1)
+    visitor.keyboard.press("Enter")
+    visitor.follows(neuron, 0)
+
+
+def test_a_press_on_a_part_of_the_sum_follows_its_neuron(memories):
+    visitor = memories()
+    # Upon b2, which is 0, stands the largest: neuron 2 adds 0.0463 to the first coordinate.
+    chart = visitor.chart(SUM)
+    chart.scroll_into_view_if_needed()
+    at = chart.evaluate(
+        """chart => {
+            const box = chart.getBoundingClientRect(), { xaxis2: x, yaxis2: y } = chart._fullLayout;
+            return [box.left + x._offset + x.l2p(0) + 15, box.top + y._offset + y.l2p(0.02)];
+        }"""
+    )
+    visitor.page.mouse.move(*at)
+    expect(chart.locator(".hoverlayer")).to_contain_text("Neuron 2 adds")
+    visitor.page.mouse.click(*at)
+    visitor.follows(2, 0)
+
+
+def test_the_card_works_the_numbers_out_in_words_for_a_screen_reader(memories):
+    visitor = memories(view="&p=1&n=5")
+    # 0.2*0.2 + 0.4*(-0.4) + 0.1*0.6 + 0.3*0.1
+    expect(visitor.page.get_by_role("figure", name="hidden[1][5] = 0.2*0.2")).to_have_attribute(
+        "aria-label", re.compile(r"0\.2\*0\.2 \+ 0\.4\*\(-0\.4\) \+ 0\.1\*0\.6 \+ 0\.3\*0\.1 \+ 0 = -0\.03\.")
+    )
+
+
+# Interventions
+
+
+@EXAMPLES
+def test_a_neuron_that_is_switched_off_is_missing_from_the_output_until_undo(memories, example):
+    visitor = memories(example, "&n=2")
+    expect(visitor.chart(INTERVENTION)).to_have_count(0)
+    visitor.button("Switch it off").click()
+    expect(visitor.chart(INTERVENTION)).to_be_visible()
+    expect(visitor.page.get_by_text("Neuron 2 at 0.")).to_be_visible()
+    visitor.wait_for_link(lambda scenario: scenario.strengths == {2: 0.0})
+    before, after = visitor.chart(INTERVENTION).evaluate(
+        "chart => chart._fullData.map((t) => Array.from(t.y))"
+    )
+    assert before != after
+    visitor.button("Undo").click()
+    visitor.wait_for_link(lambda scenario: scenario.edits == ())
+    expect(visitor.chart(INTERVENTION)).to_have_count(0)
+
+
+def test_the_output_without_a_neuron_lacks_what_it_added(memories):
+    visitor = memories(view="&n=2")
+    visitor.button("Switch it off").click()
+    # Less 0.4634 * [0.1, 0.2, 0.2, 0.1].
+    visitor.shows("output", "0.375 0.322 0.332 0.365")
+    visitor.shows("activated", "0.287 0.238 0.463 0.408 0.354 0.445 0.254 0.337")  # its key still matches
+    assert visitor.lights()[2] == 0, "its line is dark"
+    visitor.button("Undo").click()
+    visitor.shows("output", "0.421 0.415 0.425 0.411")
+
+
+def test_the_slider_sets_a_strength_by_keyboard_that_a_reload_keeps(memories):
+    visitor = memories(view="&n=2")
+    slider = visitor.page.get_by_role("slider", name="Strength of neuron 2")
+    slider.focus()
+    visitor.keyboard.press("Home")
+    # At strength -1 it takes away what it added: less 2 * 0.4634 * [0.1, 0.2, 0.2, 0.1].
+    visitor.shows("output", "0.329 0.229 0.24 0.318")
+    visitor.wait_for_link(lambda scenario: scenario.strengths == {2: -1.0})
+    visitor.page.reload()
+    visitor.ready().shows("output", "0.329 0.229 0.24 0.318")
+    expect(slider).to_have_value("-1")
+    expect(visitor.chart(INTERVENTION)).to_be_visible()
+    visitor.button("Take all of them back").click()
+    visitor.shows("output", "0.421 0.415 0.425 0.411")
+    visitor.wait_for_link(lambda scenario: scenario.strengths == {})
+
+
+def test_the_and_gate_is_broken_and_mended_by_its_bias(memories):
+    visitor = memories("and_gate", "&p=1&n=0")
+    expect(visitor.chart("Neuron 0 (a and b together exceed 1)")).to_be_visible()
+    visitor.shows("output", "0 0 0")  # 0 and 1 is no
+    visitor.edit("b1[0]", "0")
+    visitor.shows("output", "0 0 1")  # broken: it counts
+    visitor.edit("b1[0]", "-1")
+    visitor.shows("output", "0 0 0")
+    visitor.button("Position 3: 1 1").click()
+    visitor.shows("output", "0 0 1")  # 1 and 1 is yes
+
+
+# Charts that stay
+
+
+def test_an_edit_moves_the_charts_and_keeps_the_readers_zoom_and_the_charts_themselves(memories):
+    visitor = memories(view="&n=2")
+    charts = [visitor.chart(title) for title in (HEATMAP, CARD, SUM)]
+    for chart in charts:
+        expect(chart.locator(".main-svg").first).to_be_visible()
+        chart.evaluate("chart => { chart.known = true; }")
+    heatmap = charts[0]
+    visitor.page.mouse.move(*visitor.place(heatmap, 1.6, 0.2))
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(*visitor.place(heatmap, 5.4, 0.2), steps=4)
+    visitor.page.mouse.up()
+    visitor.page.wait_for_function(
+        "chart => chart._fullLayout.xaxis.range[0] > 1.5", arg=heatmap.element_handle()
+    )
+    zoomed = heatmap.evaluate(STATES)
+    visitor.edit("b1[3]", "1")
+    visitor.page.wait_for_function(
+        "([chart, before]) => chart._fullData[0].z[0][3] > before + 0.5",
+        arg=[heatmap.element_handle(), zoomed["z"][0][3]],
+    )
+    assert heatmap.evaluate(STATES)["range"] == zoomed["range"]
+    visitor.button("Switch it off").click()
+    expect(visitor.chart(INTERVENTION)).to_be_visible()
+    for chart in charts:
+        assert chart.evaluate("chart => chart.known === true"), chart
+
+
+# For everyone
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_axe_finds_no_violation(memories, look):
+    visitor = memories(view="&n=2", bypass_csp=True, color_scheme=look)
+    visitor.button("Switch it off").click()
+    expect(visitor.chart(INTERVENTION).locator(".main-svg").first).to_be_visible()
+    visitor.page.mouse.move(0, 0)  # Streamlit writes what is pointed at in its own colour
+    # Streamlit writes the value over a slider in the primary colour, which white text asks to be dark.
+    context = {"exclude": [['[data-testid="stSliderThumbValue"]']]}
+    response: dict[str, Any] = Axe().run(visitor.page, context=context).response
+    assert [
+        f"{rule['id']}: {rule['help']}: {node['target']} {node['html'][:160]} {node['failureSummary'][:300]}"
+        for rule in response["violations"]
+        for node in rule["nodes"]
+    ] == []
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_charts_have_the_colours_of_the_paper_that_they_are_on(memories, look):
+    visitor = memories(view="&n=2", color_scheme=look)
+    frame, scale = visitor.chart(HEATMAP).evaluate(
+        "chart => [chart.layout.shapes[0].line.color, chart.data[0].colorscale.map(([, colour]) => colour)]"
+    )
+    assert frame == CONCEPTS["keys"][look == "dark"]
+    assert scale == list(DIVERGING[look])
+
+
+@EXAMPLES
+def test_a_phone_shows_the_page_without_sideways_scrolling(memories, example):
+    phone = memories(example, "&n=2", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    expect(phone.chart(CARD).locator(".main-svg").first).to_be_visible()
+    for chart in phone.page.locator(".hourglass-plot").all():
+        box = chart.bounding_box()
+        assert 0 <= box["x"] < box["x"] + box["width"] <= 390
+    wider = phone.page.evaluate(
+        """() => [document.documentElement, document.body, document.querySelector('[data-testid="stMain"]')]
+            .map((e) => e.scrollWidth - e.clientWidth)"""
+    )
+    assert wider == [0, 0, 0]
