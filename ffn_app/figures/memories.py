@@ -103,6 +103,7 @@ def heatmap(
     per = math.ceil(len(columns) / pooled.values.shape[1])
     said = f", each cell the greatest of up to {per}" if per > 1 else ""
     few = len(columns) <= 40
+    places_named = [f"{p}: {word}" for p, word in enumerate(words)]
     figure.update_layout(
         layout(
             f"Which memories fire: {MEASURES[measure]} by position and neuron",
@@ -118,7 +119,7 @@ def heatmap(
         yaxis={
             "title": {"text": "position"},
             "tickvals": np.arange(len(values)),
-            "ticktext": [f"{p}: {word}" for p, word in enumerate(words)],
+            "ticktext": places_named,
             "range": [len(values), -0.5],
             "showgrid": False,
             "zeroline": False,
@@ -128,10 +129,10 @@ def heatmap(
         figure=figure,
         text=f"Heatmap of {MEASURES[measure]}: {len(values)} positions by {len(columns)} neurons, {_ORDERS[order]}. "
         f"{int(silent.sum())} neurons are dead and {int(always.sum())} always on.",
+        # As numbers, which a reader can sort by, and 8192 of which cost no time to write.
         table=[
-            {"neuron": int(j)}
-            | {f"{p}: {word}": short_number(float(values[p, j])) for p, word in enumerate(words)}
-            for j in columns
+            {"neuron": j, **dict(zip(places_named, numbers, strict=True))}
+            for j, numbers in zip(columns.tolist(), ordered.T.tolist(), strict=True)
         ],
     )
 
