@@ -8,6 +8,8 @@ import { onTextSize, textSize } from "../board/text_size.js";
 
 const TOUCH = window.matchMedia("(pointer: coarse)"); // the buttons would stand on the title
 
+const MARKS = new Set(["shapes", "annotations", "title"]);
+
 let library = null;
 
 /** Plotly from the installed package, loaded once a page. */
@@ -33,6 +35,12 @@ function darkened(value, twins) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, darkened(item, twins)]));
   }
   return value; // numbers, and Plotly's typed arrays
+}
+
+/** The parts of a layout that are not as before. */
+function changes(before, now) {
+  const keys = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return Object.fromEntries([...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(now[key])).map((key) => [key, now[key] ?? null]));
 }
 
 class Plot {
@@ -79,7 +87,13 @@ class Plot {
       font: { family: style.getPropertyValue("--st-font").trim(), color: ink, size: 13 * textSize(), ...layout.font },
     };
     const config = { displaylogo: false, responsive: false, displayModeBar: TOUCH.matches ? false : "hover", modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]], edits: { shapePosition: Boolean(layout.meta?.drag) } };
-    await window.Plotly.react(this.chart, traces, full, config);
+    const source = JSON.stringify([dark, this.figure.data]);
+    const moved = source === this.source && changes(this.layout, full);
+    this.source = source;
+    this.layout = structuredClone(full); // Plotly writes into what it is given
+    // Numbers that stay are not drawn again: a mark that moves over a large heatmap costs next to nothing.
+    if (moved && Object.keys(moved).every((key) => MARKS.has(key))) await (Object.keys(moved).length && window.Plotly.relayout(this.chart, moved));
+    else await window.Plotly.react(this.chart, traces, full, config);
     if (this.ready) return;
     this.ready = true;
     this.chart.style.height = "";

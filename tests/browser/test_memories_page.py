@@ -61,10 +61,10 @@ class MemoriesVisitor(Visitor):
         """The list of neurons; for a moment the one that it replaces is there as well, after it."""
         return self.page.get_by_label("Neuron", exact=True).first
 
-    def frame(self) -> list[float] | None:
+    def frame(self) -> list[float]:
         """What the heatmap frames: x0, x1, y0, y1."""
-        found: list[float] | None = self.chart(HEATMAP).evaluate(
-            "chart => chart.layout.shapes?.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1])[0] ?? null"
+        found: list[float] = self.chart(HEATMAP).evaluate(
+            "chart => chart.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1])[0]"
         )
         return found
 
@@ -166,6 +166,17 @@ def test_a_click_on_hidden_follows_its_neuron_everywhere(memories):
     visitor = memories()
     visitor.cell("hidden[0][5]").click()
     visitor.follows(5, 0)
+
+
+def test_a_second_click_lets_the_neuron_go_everywhere(memories):
+    visitor = memories(view="&n=5")
+    assert visitor.frame() == [4.5, 5.5, -0.5, 0.5]
+    visitor.button("Follow neuron 5").click()
+    expect(visitor.page.get_by_text("Choose a neuron here, on the board, or in the heatmap")).to_be_visible()
+    expect(visitor.listed).to_have_value("")
+    visitor.page.wait_for_url(lambda url: "n=5" not in url)
+    heatmap = visitor.chart(HEATMAP).element_handle()
+    visitor.page.wait_for_function("chart => !chart.layout.shapes?.length", arg=heatmap)
 
 
 @EXAMPLES
