@@ -8,6 +8,7 @@
 
 const STORE = "hourglass-log";
 const RESEND_AFTER_MS = 2000;
+const LEAVING_MS = 2500;
 const LATEST_ONLY = new Set(["look", "view"]);
 
 const newClient = () => Array.from(crypto.getRandomValues(new Uint8Array(9)), (b) => b.toString(36)).join("");
@@ -30,6 +31,7 @@ const state = {
   send: null,
   busy: false,
   timer: 0,
+  leaving: 0,
   fromStore: restored(),
 };
 
@@ -43,7 +45,7 @@ function persist() {
 }
 
 function flush() {
-  if (!state.send || state.busy || !state.log.length) return;
+  if (!state.send || state.busy || state.leaving || !state.log.length) return;
   state.busy = true;
   for (const entry of state.log) entry.sent = true;
   clearTimeout(state.timer);
@@ -58,6 +60,24 @@ function flush() {
     events: state.log.map((entry) => ({ ...entry.event, seq: entry.seq })),
   });
 }
+
+// Whatever is sent between the press on a page's link and the new page would ask for the old page again, and the
+// press would be lost. So the log waits for the new page's frame, or a moment, should none come.
+
+function leave() {
+  clearTimeout(state.leaving);
+  state.leaving = setTimeout(arrive, LEAVING_MS);
+}
+
+/** A page's frame is there: what waited may be sent. */
+export function arrive() {
+  clearTimeout(state.leaving);
+  state.leaving = 0;
+  flush();
+}
+
+document.addEventListener("click", (event) => event.composedPath().some((e) => e.matches?.('a[data-testid$="NavLink"]')) && leave(), true);
+window.addEventListener("popstate", leave);
 
 /** Add an event; returns its number. A nudge or drag (same gesture) replaces its own unsent event. */
 export function push(event) {

@@ -3,7 +3,7 @@
 
 import { isDark } from "../board/colours.js";
 import { make, setAttribute, setText, stylesheet } from "../board/dom.js";
-import { connect, push, receive } from "../board/queue.js";
+import { arrive, connect, push, receive } from "../board/queue.js";
 import { setTextSize, SIZES, textSize } from "../board/text_size.js";
 import { keep } from "./keep.js";
 import { setAddress } from "./address.js";
@@ -168,6 +168,7 @@ export default function render({ data, parentElement, setStateValue }) {
   if (!frame) {
     frame = new Frame(parentElement);
     frames.set(parentElement, frame);
+    arrive();
   }
   frame.update(data.frame, (log) => setStateValue("log", log));
   return () => {

@@ -69,6 +69,19 @@ def test_a_page_change_keeps_the_edits_and_the_link(visitor: Visitor):
     visitor.wait_for_link(lambda scenario: len(scenario.edits) == 3)
 
 
+def test_what_the_board_has_still_to_send_does_not_lose_the_press_on_another_page(visitor: Visitor):
+    # Anything sent for the old page between the press and the new page asks for the old page again.
+    for k, (page, title) in enumerate([("Weights", "The weights"), ("Hourglass", "The hourglass")] * 2):
+        visitor.edit(f"w1[{k}][0]", "0.9")
+        visitor.cell("hidden[0][3]").hover()  # asks for an explanation, a moment later
+        visitor.page.get_by_role("link", name=page).click()
+        for x in range(300, 600, 50):
+            visitor.page.mouse.move(x, 320)
+        expect(visitor.page.get_by_role("heading", level=1)).to_have_text(title)
+        visitor.ready()
+    visitor.wait_for_link(lambda scenario: len(scenario.edits) == 4)
+
+
 def test_a_server_restart_keeps_the_edits_also_those_typed_meanwhile(visit, own_server: Server):
     # While the server is away the browser itself complains in the console.
     visitor = visit("/", server=own_server, expected="WebSocket|ERR_CONNECTION|disconnected from server")

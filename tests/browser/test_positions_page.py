@@ -123,12 +123,12 @@ def test_one_position_alone_is_told_how_to_get_company(visit: Visit):
     expect(visitor.page.get_by_text("Here is one position only")).to_be_visible()
     expect(visitor.page.get_by_text("Seed of the shuffle")).to_have_count(0)
     visitor.button("Add a position").click()
-    says(visitor, "x [2, 2]", "token 0 0, word 1 0.")
+    says(visitor, "x [2, 2]", "token 0 0, token 1 0.")
     visitor.button("Open “The cat sat”").click()
     says(visitor, "x [3, 8]", "The 0, cat 0, sat 0.")
     expect(visitor.button("Open “The cat sat”")).to_have_count(0)
     visitor.button("Undo").click()
-    says(visitor, "x [2, 2]", "token 0 0, word 1 0.")
+    says(visitor, "x [2, 2]", "token 0 0, token 1 0.")
 
 
 def test_16_positions_of_128_to_512_are_pooled_and_still_change_alone(visit: Visit):
