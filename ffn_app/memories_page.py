@@ -1,5 +1,7 @@
 """The parts of the page "Memories": who fires, one neuron's card, the output as a sum, interventions."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import get_args
 
 import streamlit as st
@@ -37,6 +39,21 @@ TOO_LARGE = (
 )
 
 
+Part = Callable[[Session, Trace], None]
+
+
+def _in_its_place(part: Part) -> Part:
+    """Keep the place of a part that shows now more, now less, so that the charts below it are not made anew."""
+
+    @wraps(part)
+    def placed(session: Session, trace: Trace) -> None:
+        with st.container():
+            part(session, trace)
+
+    return placed
+
+
+@st.fragment  # its controls change the heatmap alone
 def who_fires(session: Session, trace: Trace) -> None:
     """The heatmap with its controls, and how sparse it is, each number with its definition."""
     st.header("Who fires where")
@@ -110,6 +127,7 @@ def _span(session: Session, measure: Measure) -> float:
     return round_span((measured(ffn.forward(x), measure),))
 
 
+@_in_its_place
 def one_neuron(session: Session, trace: Trace) -> None:
     """The card of the neuron that is followed, and its strength."""
     st.header("One neuron")
@@ -186,6 +204,7 @@ def _intervene(neuron: int, strength: float) -> None:
     change(lambda scenario: scenario.edit(Edit("strength", (neuron,), strength)))
 
 
+@st.fragment  # its slider moves nothing else on the page, so nothing else is run again
 def as_a_sum(session: Session, trace: Trace) -> None:
     """The output as a sum of contributions, with a slider for how many are kept."""
     st.header("The output is a sum")
@@ -197,6 +216,7 @@ def as_a_sum(session: Session, trace: Trace) -> None:
     live_plot(output_sum(trace, session.view.position, kept, names_of(session.present)), key="sum")
 
 
+@_in_its_place
 def what_changed(session: Session, trace: Trace) -> None:
     """The output before and after the interventions, if there are any."""
     scenario = session.present
