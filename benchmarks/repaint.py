@@ -1,0 +1,151 @@
+"""How soon the charts follow: `python benchmarks/repaint.py [turns]`.
+
+From the key or mouse event in Chromium to the frame in which the chart stands drawn anew with other numbers, with a
+server of its own, on the 128 to 512 network with 16 positions. Of the charts that an action changes the last on
+its page is waited for. A page, an action and its chart are one line of ACTIONS.
+"""
+
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # run from a checkout
+
+from tests.browser.chromium import launch
+from tests.browser.server import Server
+
+TURNS = 20
+WARM_UP = 3
+SETTLE_MS = 500  # what the last action still has under way is over by then
+AIM_MS = 300
+
+# Resolves to milliseconds from the next event of that type to after the paint that follows the drawing: a message
+# that is posted in an animation frame is handled once that frame is drawn.
+MEASURE = """
+(chart, type) => {
+  const shown = () => JSON.stringify([chart.getAttribute("aria-label"), chart.data]);
+  const before = shown();
+  window.result = new Promise((resolve, reject) => {
+    let start = null;
+    setTimeout(() => reject(new Error("the chart has not changed")), 20000);
+    window.addEventListener(type, () => (start = performance.now()), { capture: true, once: true });
+    const drawn = () => {
+      if (start === null || shown() === before) return;
+      chart.removeListener("plotly_afterplot", drawn);
+      requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = () => resolve(performance.now() - start);
+        channel.port2.postMessage(null);
+      });
+    };
+    chart.on("plotly_afterplot", drawn);
+  });
+}
+"""
+
+
+@dataclass(frozen=True)
+class Action:
+    """What is done on a page, once a turn.
+
+    `prepare` does what is not measured and returns the act whose `event` starts the clock; `chart` is part of the
+    title of the chart that is waited for.
+    """
+
+    page: str
+    name: str
+    prepare: Callable[[Page, int], Callable[[], None]]
+    event: str
+    chart: str
+
+
+def chart_of(page: Page, title: str) -> Locator:
+    return page.locator(".hourglass-plot", has=page.locator(".gtitle", has_text=title))
+
+
+def choose_from_list(page: Page, turn: int) -> Callable[[], None]:
+    neurons = page.get_by_label("Neuron", exact=True).first
+    neurons.focus()
+    neurons.fill(f"Neuron {100 + turn}")
+    page.get_by_role("option").first.wait_for()
+    return lambda: page.keyboard.press("Enter")
+
+
+def press_heatmap(page: Page, turn: int) -> Callable[[], None]:
+    chart = chart_of(page, "Which memories fire")
+    chart.scroll_into_view_if_needed()
+    x, y = chart.evaluate(
+        """(chart, [x, y]) => {
+          const box = chart.getBoundingClientRect(), { xaxis, yaxis } = chart._fullLayout;
+          return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
+        }""",
+        [100 + 10 * turn, (turn + 1) % 16],  # another position each time, so that the sum changes as well
+    )
+    page.mouse.move(x, y)
+    chart.locator(".hoverlayer .hovertext").first.wait_for()
+    return lambda: page.mouse.click(x, y)
+
+
+def move_slider(label: str) -> Callable[[Page, int], Callable[[], None]]:
+    def prepare(page: Page, turn: int) -> Callable[[], None]:
+        page.get_by_role("slider", name=label).focus()
+        return lambda: page.keyboard.press("ArrowLeft" if turn % 2 else "ArrowRight")
+
+    return prepare
+
+
+MEMORIES = "/memories?ex=random&n=2"
+STRENGTH, KEPT = move_slider("Strength of neuron 2"), move_slider("Neurons kept")
+ACTIONS = (
+    Action(MEMORIES, "neuron chosen from the list", choose_from_list, "keydown", ": hidden"),
+    Action(MEMORIES, "cell of the heatmap pressed", press_heatmap, "mouseup", "as a sum"),
+    Action(MEMORIES, "strength moved", STRENGTH, "keydown", "as a sum"),
+    Action(MEMORIES, "number kept moved", KEPT, "keydown", "as a sum"),
+)
+
+
+def measured(page: Page, address: str, action: Action, turns: int) -> list[float]:
+    """Milliseconds of each turn of the action."""
+    page.goto(address + action.page)
+    chart_of(page, action.chart).locator(".main-svg").first.wait_for()
+    page.wait_for_timeout(1000)
+    times = []
+    for turn in range(turns + WARM_UP):
+        act = action.prepare(page, turn)
+        page.wait_for_timeout(SETTLE_MS)
+        chart_of(page, action.chart).evaluate(MEASURE, action.event)
+        act()
+        took: float = page.evaluate("window.result")
+        if turn >= WARM_UP:
+            times.append(took)
+        page.wait_for_timeout(SETTLE_MS)
+    return times
+
+
+def main() -> None:
+    """Measure every action in one browser and print a line for each."""
+    turns = int(sys.argv[1]) if len(sys.argv) > 1 else TURNS
+    server = Server()
+    server.start()
+    try:
+        with sync_playwright() as playwright:
+            browser = launch(playwright)
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            for action in ACTIONS:
+                times = measured(page, server.address, action, turns)
+                p95 = statistics.quantiles(times, n=20)[-1]
+                print(
+                    f"{action.page:24} {action.name:28} {turns} turns: "
+                    f"median {statistics.median(times):6.1f} ms (aim {AIM_MS}), p95 {p95:6.1f} ms"
+                )
+            browser.close()
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()
