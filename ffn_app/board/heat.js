@@ -24,6 +24,9 @@ export class Heat {
     this.paint = paint;
     setAttribute(this.element, "aria-label", spec.describe);
     this.element.dataset.array = spec.array;
+    const look = `${spec.pooled.rows},${spec.pooled.columns},${paint.look}:${spec.pooled.data}`;
+    if (look === this.look) return; // most arrays do not change with an edit
+    this.look = look;
     this.values = decode(spec.pooled.data);
     this.#render();
   }
