@@ -215,7 +215,7 @@ def test_the_table_of_the_heatmap_has_every_neuron_as_numbers_in_the_order_of_it
 
 
 def bars(drawing, axis):
-    return [trace for trace in drawing.figure.data if trace.type == "bar" and trace.xaxis == axis]
+    return [trace for trace in drawing.figure.data if trace.type == "bar" and (trace.xaxis or "x") == axis]
 
 
 def test_the_cards_terms_are_the_lessons_and_add_up_to_hidden(lesson):

@@ -53,7 +53,7 @@ def texts(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("drawing", FIGURES)
 def test_every_colour_of_a_figure_has_a_twin_for_dark_paper(drawing):
-    colours = [text for text in texts(json.loads(drawing.figure.to_json())) if COLOUR.search(text)]
+    colours = [text for text in texts(json.loads(drawing.to_json())) if COLOUR.search(text)]
     assert colours, "a figure without colours would prove nothing"
     assert set(colours) <= set(dark_twins())
 
@@ -70,7 +70,7 @@ def test_a_figure_is_json_that_a_browser_reads(drawing):
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
 
-    figure = json.loads(drawing.figure.to_json(), parse_constant=refuse)
+    figure = json.loads(drawing.to_json(), parse_constant=refuse)
     assert figure["layout"]["height"] > 0, "the room is kept while the library loads"
     assert figure["layout"]["title"]["text"]
 
@@ -99,7 +99,7 @@ def test_the_component_is_given_the_figure_its_words_and_the_colours_for_dark_pa
     visitor = shown(drawing)
     assert [error.value for error in visitor.exception] == []
     data = handed_over(visitor)
-    assert json.loads(data["figure"]) == json.loads(drawing.figure.to_json())
+    assert json.loads(data["figure"]) == json.loads(drawing.to_json())
     assert data["dark_twins"] == dark_twins()
     # The text alternative works the number out, at the second position: 0.1*0.2 - 0.2*0.4 + 0.3*0.6 + 0.4*0.1.
     assert data["text"].startswith("hidden[1][0] = 0.1*0.2 + 0.2*(-0.4) + 0.3*0.6 + 0.4*0.1 + 0 = 0.16.")
@@ -124,4 +124,4 @@ def test_the_numbers_of_a_figure_are_one_click_away_and_sent_only_then():
 
 def test_a_figure_without_a_table_has_nothing_to_open():
     plain = drawings("lesson")["card"]
-    assert len(shown(Drawing(figure=plain.figure, text=plain.text)).expander) == 0
+    assert len(shown(Drawing(traces=plain.traces, layout=plain.layout, text=plain.text)).expander) == 0

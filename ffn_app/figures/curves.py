@@ -6,10 +6,9 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 from scipy import special
 
-from ffn_app.figures.drawing import Drawing, layout
+from ffn_app.figures.drawing import Drawing, PlotTrace, layout
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import Array, activation, short
 from ffn_core.curves import LinearMap, greatest_difference, minimum, properties, steepest
@@ -99,27 +98,31 @@ def curve_panels(
     greatest = f"greatest: {short_number(most)} at x = {'±' if mirrored else ''}{_number(place)}"
     traces.append(_marks("y3", [(px, float(one(px) - other(px)), greatest) for px in places]))
 
-    figure = go.Figure(traces)
     more = 20 * max(0, math.ceil(len(names) / 3) - 1)  # on a phone a row of the legend holds three
-    figure.update_layout(
-        layout("Curves, their slopes, and a difference", 500 + more, dragmode=False, **LEGEND_ROW),
+    look = layout(
+        "Curves, their slopes, and a difference",
+        500 + more,
+        dragmode=False,
+        legend=LEGEND_ROW["legend"],
+        margin={"t": LEGEND_ROW["margin"]["t"] + more},
+        title={"y": 1, "yanchor": "top", "pad": {"t": 16}},
         xaxis={"title": {"text": "x, the input of the nonlinearity"}, "range": [low, high], "anchor": "y3"},
         yaxis={"title": {"text": "f(x)"}, "domain": [0.52, 1]},
         yaxis2={"title": {"text": "slope f′(x)"}, "domain": [0.25, 0.47]},
         yaxis3={"title": {"text": "difference"}, "domain": [0, 0.2], "exponentformat": "e", "nticks": 4},
-    )
-    figure.update_layout(
-        margin_t=LEGEND_ROW["margin"]["t"] + more, title={"y": 1, "yanchor": "top", "pad": {"t": 16}}
-    )
-    figure.add_annotation(
-        xref="paper", yref="y3 domain", x=0, y=1, xanchor="left", yanchor="bottom", showarrow=False,
-        text=f"{difference_label(pair)}, {greatest}",
+        annotations=[
+            {
+                "xref": "paper", "yref": "y3 domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom",
+                "showarrow": False, "text": f"{difference_label(pair)}, {greatest}",
+            }
+        ],
     )  # fmt: skip
     if inside and reading is not None:
-        figure.update_layout(_handle(reading))
+        look |= _handle(reading)
     shown = ", ".join(activation(name).label for name in names) or "no curve"
     return Drawing(
-        figure=figure,
+        traces=traces,
+        layout=look,
         text=f"Three panels from x = {_number(low)} to {_number(high)}: {shown}; their slopes; and "
         f"{difference_label(pair)}, {greatest}.",
         table=[
@@ -137,29 +140,30 @@ def bell(reading: float) -> Drawing:
     x, below = np.linspace(-reach, reach, _POINTS), np.linspace(-reach, reading, _POINTS)
     area, gelu = float(special.ndtr(reading)), activation("gelu")
     colour = LINES["gelu"][0]
-    figure = go.Figure(
-        [
-            go.Scatter(
-                x=below, y=_density(below), mode="lines", line={"width": 0}, fill="tozeroy", fillcolor=f"{colour}80",
-                hoverinfo="skip", showlegend=False,
-            ),
-            go.Scatter(
-                x=x, y=_density(x), mode="lines", line={"color": colour, "width": 3, "simplify": False}, showlegend=False,
-                hovertemplate="density %{y:.4~g} at %{x:.4~g}<extra></extra>",
-                customdata=np.round(x, 6), meta={"press": ["reading"]},
-            ),
-        ]
-    )  # fmt: skip
+    traces: list[PlotTrace] = [
+        {
+            "type": "scatter", "mode": "lines", "x": below, "y": _density(below), "line": {"width": 0}, "fill": "tozeroy",
+            "fillcolor": f"{colour}80", "hoverinfo": "skip", "showlegend": False,
+        },
+        {
+            "type": "scatter", "mode": "lines", "x": x, "y": _density(x), "showlegend": False,
+            "line": {"color": colour, "width": 3, "simplify": False},
+            "hovertemplate": "density %{y:.4~g} at %{x:.4~g}<extra></extra>",
+            "customdata": np.round(x, 6), "meta": {"press": ["reading"]},
+        },
+    ]  # fmt: skip
     says = f"Φ({_number(reading)}) = {short_number(area)}"
     product = f"{_number(reading)} × {short_number(area)} = {short_number(float(gelu(reading)))}"
-    figure.update_layout(
-        layout(f"Shaded: {says}, the chance of being below x", 260, dragmode=False),
-        xaxis={"title": {"text": "a standard normal number"}, "range": [-reach, reach]},
-        yaxis={"title": {"text": "density"}, "rangemode": "tozero", "nticks": 5},
-        **_handle(reading),
-    )
     return Drawing(
-        figure=figure,
+        traces=traces,
+        layout=layout(
+            f"Shaded: {says}, the chance of being below x",
+            260,
+            dragmode=False,
+            xaxis={"title": {"text": "a standard normal number"}, "range": [-reach, reach]},
+            yaxis={"title": {"text": "density"}, "rangemode": "tozero", "nticks": 5},
+            **_handle(reading),
+        ),
         text=f"The bell curve of a standard normal number; the area below x = {_number(reading)} is shaded: {says}, "
         f"so GELU({_number(reading)}) = {product}.",
         table=[
@@ -185,25 +189,32 @@ def one_matrix(linear: LinearMap) -> Drawing:
     span = float(np.abs(values).max()) or 1.0
     size = f"{d_model} by {d_model}"
     note = f", pooled to {' by '.join(map(str, values.shape))}" if values.shape != matrix.shape else ""
-    figure = go.Figure(
-        go.Heatmap(
-            z=values, zmin=-span, zmax=span, colorscale=diverging_scale(), customdata=np.dstack([row, column]),
-            text=[[short_number(float(value)) for value in line] for line in values] if len(values) <= 8 else None,
-            texttemplate="%{text}" if len(values) <= 8 else None,
-            hovertemplate="row %{customdata[0]}, column %{customdata[1]}: %{z:.10~g}<extra></extra>",
-            xgap=1 if len(values) <= 16 else 0, ygap=1 if len(values) <= 16 else 0,
-        )
-    )  # fmt: skip
+    gap = 1 if len(values) <= 16 else 0
+    heat: PlotTrace = {
+        "type": "heatmap", "z": values, "zmin": -span, "zmax": span, "colorscale": diverging_scale(),
+        "customdata": np.dstack([row, column]), "xgap": gap, "ygap": gap,
+        "hovertemplate": "row %{customdata[0]}, column %{customdata[1]}: %{z:.10~g}<extra></extra>",
+    }  # fmt: skip
+    if len(values) <= 8:
+        heat |= {
+            "text": [[short_number(float(value)) for value in line] for line in values],
+            "texttemplate": "%{text}",
+        }
     ticks = {"dtick": 1} if len(values) <= 16 else {"showticklabels": False}
-    figure.update_layout(
-        layout(f"W2 · W1, {size}{note}", 380, dragmode=False),
-        xaxis={"title": {"text": f"from x [d_model = {d_model}]"}, "showgrid": False, **ticks},
-        yaxis={
-            "title": {"text": f"to output [d_model = {d_model}]"}, "autorange": "reversed", "showgrid": False, **ticks
-        },
-    )  # fmt: skip
     return Drawing(
-        figure=figure,
+        traces=[heat],
+        layout=layout(
+            f"W2 · W1, {size}{note}",
+            380,
+            dragmode=False,
+            xaxis={"title": {"text": f"from x [d_model = {d_model}]"}, "showgrid": False, **ticks},
+            yaxis={
+                "title": {"text": f"to output [d_model = {d_model}]"},
+                "autorange": "reversed",
+                "showgrid": False,
+                **ticks,
+            },
+        ),
         text=f"The product W2 · W1, {size}, of rank {rank}{note}"
         + (", each cell the entry of greatest magnitude of its block." if note else "."),
         table=[
@@ -223,20 +234,20 @@ class _Drawn(NamedTuple):
     legend: str = ""
 
 
-def _line(drawn: _Drawn, x: Array) -> go.Scatter:
-    return go.Scatter(
-        x=x, y=drawn.function(x), yaxis=drawn.axis, mode="lines", line=drawn.looks, name=drawn.legend,
-        showlegend=bool(drawn.legend), hovertemplate=_HOVER.format(drawn.says),
-        customdata=np.round(x, 6), meta={"press": ["reading"]},
-    )  # fmt: skip
+def _line(drawn: _Drawn, x: Array) -> PlotTrace:
+    return {
+        "type": "scatter", "mode": "lines", "x": x, "y": drawn.function(x), "yaxis": drawn.axis, "line": drawn.looks,
+        "name": drawn.legend, "showlegend": bool(drawn.legend), "hovertemplate": _HOVER.format(drawn.says),
+        "customdata": np.round(x, 6), "meta": {"press": ["reading"]},
+    }  # fmt: skip
 
 
-def _dot(drawn: _Drawn, reading: float) -> go.Scatter:
+def _dot(drawn: _Drawn, reading: float) -> PlotTrace:
     at = np.array([reading])
-    return go.Scatter(
-        x=at, y=drawn.function(at), yaxis=drawn.axis, mode="markers", showlegend=False,
-        marker={"size": 10, "color": drawn.looks["color"]}, hovertemplate=_HOVER.format(drawn.says),
-    )  # fmt: skip
+    return {
+        "type": "scatter", "mode": "markers", "x": at, "y": drawn.function(at), "yaxis": drawn.axis, "showlegend": False,
+        "marker": {"size": 10, "color": drawn.looks["color"]}, "hovertemplate": _HOVER.format(drawn.says),
+    }  # fmt: skip
 
 
 def _number(value: float) -> str:
@@ -266,13 +277,13 @@ def _handle(reading: float) -> dict[str, Any]:
     }
 
 
-def _marks(axis: str, points: Sequence[tuple[float, float, str]]) -> go.Scatter:
+def _marks(axis: str, points: Sequence[tuple[float, float, str]]) -> PlotTrace:
     """Open diamonds at (x, y), each with what it marks."""
-    return go.Scatter(
-        x=[x for x, _, _ in points], y=[y for _, y, _ in points], hovertext=[text for _, _, text in points],
-        yaxis=axis, mode="markers", showlegend=False, hoverinfo="text",
-        marker={"symbol": "diamond-open", "size": 11, "line": {"width": 2}, "color": concept("values")},
-    )  # fmt: skip
+    return {
+        "type": "scatter", "mode": "markers", "x": [x for x, _, _ in points], "y": [y for _, y, _ in points],
+        "hovertext": [text for _, _, text in points], "yaxis": axis, "showlegend": False, "hoverinfo": "text",
+        "marker": {"symbol": "diamond-open", "size": 11, "line": {"width": 2}, "color": concept("values")},
+    }  # fmt: skip
 
 
 def _of_values(names: Sequence[str], low: float, high: float) -> list[tuple[float, float, str]]:

@@ -4,11 +4,9 @@ import math
 from typing import Literal
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from ffn_app.board.names import Names
-from ffn_app.figures.drawing import Drawing, layout
+from ffn_app.figures.drawing import Drawing, PlotTrace, layout, side_by_side
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
@@ -68,18 +66,21 @@ def heatmap(
     pooled = pool(ordered, len(values), MOST_COLUMNS)
     neurons = columns[pooled.index[1]]
     places = np.broadcast_to(np.arange(len(values))[:, np.newaxis], neurons.shape)
-    figure = go.Figure(
-        go.Heatmap(
-            z=pooled.values,
-            customdata=np.stack([places, neurons], axis=-1),
-            meta={"press": ["position", "neuron"]},
-            colorscale=diverging_scale(),
-            zmin=-span,
-            zmax=span,
-            hovertemplate="position %{customdata[0]}, neuron %{customdata[1]}<br>%{z:.4g}<extra></extra>",
-            colorbar={"thickness": 12, "title": {"text": MEASURES[measure], "side": "right"}},
-        )
-    )
+    traces: list[PlotTrace] = [
+        {
+            "type": "heatmap",
+            "z": pooled.values.astype(
+                np.float32
+            ),  # as many digits as the hover text shows, in half the bytes
+            "customdata": np.stack([places, neurons], axis=-1),
+            "meta": {"press": ["position", "neuron"]},
+            "colorscale": diverging_scale(),
+            "zmin": -span,
+            "zmax": span,
+            "hovertemplate": "position %{customdata[0]}, neuron %{customdata[1]}<br>%{z:.4g}<extra></extra>",
+            "colorbar": {"thickness": 12, "title": {"text": MEASURES[measure], "side": "right"}},
+        }
+    ]
     silent, always = dead(trace.activated), always_on(trace.activated)
     column_of = np.empty(len(columns), dtype=np.intp)
     column_of[columns] = np.searchsorted(pooled.column_edges, np.arange(len(columns)), side="right") - 1
@@ -88,27 +89,32 @@ def heatmap(
         (always, "always on", "triangle-up"),
     ):
         marked = np.flatnonzero(mask)
-        figure.add_scatter(
-            x=column_of[marked], y=np.full(len(marked), len(values) - 0.35), mode="markers", name=name,
-            marker={"symbol": symbol, "size": 8, "color": concept("values" if name == "always on" else "output")},
-            customdata=marked, meta={"press": ["neuron"]}, hovertemplate=f"neuron %{{customdata}}<br>{name}<extra></extra>",
-            cliponaxis=False,
+        traces.append(
+            {
+                "type": "scatter", "mode": "markers", "name": name, "cliponaxis": False,
+                "x": column_of[marked], "y": np.full(len(marked), len(values) - 0.35),
+                "marker": {"symbol": symbol, "size": 8, "color": concept("values" if name == "always on" else "output")},
+                "customdata": marked, "meta": {"press": ["neuron"]},
+                "hovertemplate": f"neuron %{{customdata}}<br>{name}<extra></extra>",
+            }
         )  # fmt: skip
+    frame = []
     if neuron is not None:
-        at = column_of[neuron]
-        figure.add_shape(
-            type="rect", x0=at - 0.5, x1=at + 0.5, y0=position - 0.5, y1=position + 0.5,
-            line={"color": concept("keys"), "width": 3},
+        at = int(column_of[neuron])
+        frame.append(
+            {
+                "type": "rect", "x0": at - 0.5, "x1": at + 0.5, "y0": position - 0.5, "y1": position + 0.5,
+                "line": {"color": concept("keys"), "width": 3},
+            }
         )  # fmt: skip
     per = math.ceil(len(columns) / pooled.values.shape[1])
     said = f", each cell the greatest of up to {per}" if per > 1 else ""
     few = len(columns) <= 40
     places_named = [f"{p}: {word}" for p, word in enumerate(words)]
-    figure.update_layout(
-        layout(
-            f"Which memories fire: {MEASURES[measure]} by position and neuron",
-            150 + min(30 * len(values), 420),
-        ),
+    look = layout(
+        f"Which memories fire: {MEASURES[measure]} by position and neuron",
+        150 + min(30 * len(values), 420),
+        shapes=frame,
         xaxis={
             "title": {"text": f"neuron, {_ORDERS[order]} [d_ff = {len(columns)}]{said}"},
             "tickvals": np.arange(len(columns)) if few else [],
@@ -126,7 +132,8 @@ def heatmap(
         },
     )
     return Drawing(
-        figure=figure,
+        traces=traces,
+        layout=look,
         text=f"Heatmap of {MEASURES[measure]}: {len(values)} positions by {len(columns)} neurons, {_ORDERS[order]}. "
         f"{int(silent.sum())} neurons are dead and {int(always.sum())} always on.",
         # As numbers, which a reader can sort by, and 8192 of which cost no time to write.
@@ -150,52 +157,57 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
     match = explain(trace, "hidden", p, j)
     fires = explain(trace, "activated", p, j)
     named, strength = activation(ffn.activation), short_number(fires.value)
-    figure = make_subplots(
-        rows=1, cols=3, column_widths=[0.42, 0.2, 0.38], horizontal_spacing=0.08,
-        subplot_titles=(f"x meets key {j}", named.label, f"activated[{j}] · value {j} in the output"),
-    )  # fmt: skip
-    terms = [term.product for term in match.terms] + [match.bias]
-    figure.add_bar(
-        x=[*(f"{i}" for i in range(ffn.d_model)), "b1"], y=terms, name="x_i · key_i", marker_color=concept("keys"), row=1, col=1,
-        hovertemplate="%{x}: %{y:.4g}<extra></extra>",
-    )  # fmt: skip
     reach = max(2.0, abs(match.value) * 1.25)
     grid = np.linspace(-reach, reach, 201)
-    figure.add_scatter(
-        x=grid,
-        y=named(grid),
-        mode="lines",
-        line={"color": concept("activated")},
-        row=1,
-        col=2,
-        hoverinfo="skip",
-    )
-    figure.add_scatter(
-        x=[match.value], y=[fires.value], mode="markers", marker={"size": 12, "color": concept("hidden")}, row=1, col=2,
-        hovertemplate="hidden %{x:.4g}<br>activated %{y:.4g}<extra></extra>",
-    )  # fmt: skip
-    coordinates = np.arange(ffn.d_model)
     wrote = trace.contributions(p)[j]
-    for values, name, colour in (
-        (wrote, f"neuron {j} adds", "values"),
-        (trace.output[p], "whole output", "output"),
-    ):
-        figure.add_bar(
-            x=coordinates, y=values, name=name, marker_color=concept(colour), row=1, col=3,
-            hovertemplate=f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_layout(
-        layout(
-            f"{names.neuron(j)} at position {p}: hidden {short_number(match.value)}, activated {strength}",
-            330,
-        ),
+    traces: list[PlotTrace] = [
+        {
+            "type": "bar", "x": [*(f"{i}" for i in range(ffn.d_model)), "b1"], "name": "x_i · key_i",
+            "y": np.array([*(term.product for term in match.terms), match.bias]),
+            "marker": {"color": concept("keys")}, "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
+        },
+        {
+            "type": "scatter", "mode": "lines", "x": grid, "y": named(grid), "line": {"color": concept("activated")},
+            "hoverinfo": "skip", "xaxis": "x2", "yaxis": "y2",
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [match.value], "y": [fires.value], "xaxis": "x2", "yaxis": "y2",
+            "marker": {"size": 12, "color": concept("hidden")},
+            "hovertemplate": "hidden %{x:.4g}<br>activated %{y:.4g}<extra></extra>",
+        },
+    ]  # fmt: skip
+    traces += [
+        {
+            "type": "bar", "x": np.arange(ffn.d_model), "y": values, "name": name, "xaxis": "x3", "yaxis": "y3",
+            "marker": {"color": concept(colour)},
+            "hovertemplate": f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
+        }
+        for values, name, colour in (
+            (wrote, f"neuron {j} adds", "values"),
+            (trace.output[p], "whole output", "output"),
+        )
+    ]  # fmt: skip
+    domains = side_by_side(0.42, 0.2, 0.38)
+    titles = (f"x meets key {j}", named.label, f"activated[{j}] · value {j} in the output")
+    look = layout(
+        f"{names.neuron(j)} at position {p}: hidden {short_number(match.value)}, activated {strength}",
+        330,
+        margin={"t": 76},
         showlegend=False,
-    )
-    figure.update_layout(margin={"t": 76})
-    figure.update_xaxes(title_text=f"coordinate i of x [{ffn.d_model}]", type="category", row=1, col=1)
-    figure.update_yaxes(title_text="x_i · key_i", row=1, col=1)
-    figure.update_xaxes(title_text="hidden", row=1, col=2)
-    figure.update_xaxes(title_text=f"coordinate [{ffn.d_model}]", row=1, col=3)
+        annotations=[
+            {
+                "text": title, "x": sum(domain) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom",
+                "showarrow": False, "font": {"size": 16},
+            }
+            for title, domain in zip(titles, domains, strict=True)
+        ],
+        xaxis={"domain": domains[0], "title": {"text": f"coordinate i of x [{ffn.d_model}]"}, "type": "category"},
+        yaxis={"title": {"text": "x_i · key_i"}},
+        xaxis2={"domain": domains[1], "title": {"text": "hidden"}, "anchor": "y2"},
+        yaxis2={"anchor": "x2"},
+        xaxis3={"domain": domains[2], "title": {"text": f"coordinate [{ffn.d_model}]"}, "anchor": "y3"},
+        yaxis3={"anchor": "x3"},
+    )  # fmt: skip
     table = [
         {
             "coordinate": names.feature(i),
@@ -207,7 +219,7 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
         }
         for i, term in enumerate(match.terms)
     ]
-    return Drawing(figure=figure, text=f"{match.text}. {fires.text}.", table=table)
+    return Drawing(traces=traces, layout=look, text=f"{match.text}. {fires.text}.", table=table)
 
 
 def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
@@ -221,27 +233,36 @@ def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
     off = short_number(float(errors[kept]))
     order = top_neurons(trace, position, trace.ffn.d_ff)
     small = trace.ffn.d_model <= MOST_COORDINATES
-    figure = make_subplots(rows=1, cols=2 if small else 1, horizontal_spacing=0.09)
-    figure.add_scatter(
-        x=np.arange(len(errors)), y=errors, mode="lines", line={"color": concept("output"), "shape": "hv"}, row=1, col=1,
-        name="error", hovertemplate="%{x} neurons: off by %{y:.4g}<extra></extra>", showlegend=False,
-    )  # fmt: skip
-    figure.add_scatter(
-        x=[kept], y=[errors[kept]], mode="markers", marker={"size": 12, "color": concept("values")}, row=1, col=1,
-        name="kept", hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
+    traces: list[PlotTrace] = [
+        {
+            "type": "scatter", "mode": "lines", "x": np.arange(len(errors)), "y": errors, "name": "error",
+            "line": {"color": concept("output"), "shape": "hv"}, "showlegend": False,
+            "hovertemplate": "%{x} neurons: off by %{y:.4g}<extra></extra>",
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [kept], "y": [float(errors[kept])], "name": "kept",
+            "marker": {"size": 12, "color": concept("values")}, "hoverinfo": "skip", "showlegend": False,
+        },
+    ]  # fmt: skip
     if small:
-        _stack(figure, trace, position, neurons=order[:kept], total=sums[kept], names=names)
-    figure.update_layout(
-        layout(
-            f"The output at position {position} as a sum: {kept} of {len(order)} neurons, off by {off}", 340
-        ),
+        traces += _stack(trace, position, neurons=order[:kept], total=sums[kept], names=names)
+    left, *right = side_by_side(1, 1, spacing=0.09) if small else side_by_side(1)
+    look = layout(
+        f"The output at position {position} as a sum: {kept} of {len(order)} neurons, off by {off}",
+        340,
         barmode="relative",
+        xaxis={
+            "domain": left,
+            "title": {"text": f"neurons kept, largest contribution first [d_ff = {len(order)}]"},
+        },
+        yaxis={"title": {"text": "distance from the output"}, "rangemode": "tozero"},
     )
-    figure.update_xaxes(
-        title_text=f"neurons kept, largest contribution first [d_ff = {len(order)}]", row=1, col=1
-    )
-    figure.update_yaxes(title_text="distance from the output", rangemode="tozero", row=1, col=1)
+    if right:
+        coordinates = f"coordinate of the output [{trace.ffn.d_model}]"
+        look |= {
+            "xaxis2": {"domain": right[0], "anchor": "y2", "title": {"text": coordinates}, "dtick": 1},
+            "yaxis2": {"anchor": "x2", "title": {"text": "contribution"}},
+        }
     rows = [
         {
             "neurons kept": 0,
@@ -258,21 +279,16 @@ def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
         for k, j in enumerate(order)
     ]
     return Drawing(
-        figure=figure,
+        traces=traces,
+        layout=look,
         text=f"With the {kept} largest of {len(order)} contributions the sum is {off} from the output.",
         table=rows,
     )
 
 
 def _stack(
-    figure: go.Figure,
-    trace: Trace,
-    position: int,
-    *,
-    neurons: tuple[int, ...],
-    total: np.ndarray,
-    names: Names,
-) -> None:
+    trace: Trace, position: int, *, neurons: tuple[int, ...], total: np.ndarray, names: Names
+) -> list[PlotTrace]:
     """The parts of a partial sum, coordinate by coordinate: b2, the first neurons one by one, the rest together."""
     contributions = trace.contributions(position)
     first, rest = neurons[:MOST_STACKED], neurons[MOST_STACKED:]
@@ -281,6 +297,8 @@ def _stack(
     if rest:
         parts.append((f"{len(rest)} more", contributions[list(rest)].sum(axis=0), None))
     coordinates = np.arange(trace.ffn.d_model)
+    place: PlotTrace = {"x": coordinates, "xaxis": "x2", "yaxis": "y2"}
+    drawn: list[PlotTrace] = []
     for k, (name, values, j) in enumerate(parts):
         marker = {
             "color": concept("values"),
@@ -290,41 +308,47 @@ def _stack(
         press = (
             {} if j is None else {"customdata": np.full(len(coordinates), j), "meta": {"press": ["neuron"]}}
         )
-        figure.add_bar(
-            x=coordinates, y=values, name=name, row=1, col=2, showlegend=False, marker=marker, **press,
-            hovertemplate=f"{name} adds %{{y:.4g}} to coordinate %{{x}}<extra></extra>",
+        drawn.append(
+            {
+                "type": "bar", **place, "y": values, "name": name, "showlegend": False, "marker": marker, **press,
+                "hovertemplate": f"{name} adds %{{y:.4g}} to coordinate %{{x}}<extra></extra>",
+            }
         )  # fmt: skip
     for values, name, symbol in (
         (total, "sum of these", "line-ew-open"),
         (trace.output[position], "output", "circle-open"),
     ):
-        figure.add_scatter(
-            x=coordinates, y=values, mode="markers", name=name, row=1, col=2,
-            marker={"symbol": symbol, "size": 16, "color": concept("output"), "line": {"width": 3}},
-            hovertemplate=f"{name} %{{y:.4g}}<extra></extra>",
+        drawn.append(
+            {
+                "type": "scatter", "mode": "markers", **place, "y": values, "name": name,
+                "marker": {"symbol": symbol, "size": 16, "color": concept("output"), "line": {"width": 3}},
+                "hovertemplate": f"{name} %{{y:.4g}}<extra></extra>",
+            }
         )  # fmt: skip
-    figure.update_xaxes(title_text=f"coordinate of the output [{len(coordinates)}]", dtick=1, row=1, col=2)
-    figure.update_yaxes(title_text="contribution", row=1, col=2)
+    return drawn
 
 
 def intervention(before: Trace, after: Trace, position: int) -> Drawing:
     """The output with and without the interventions, coordinate by coordinate."""
     coordinates = np.arange(before.ffn.d_model)
-    figure = go.Figure()
-    for trace, name, colour in ((before, "before", "input"), (after, "with the interventions", "output")):
-        figure.add_bar(
-            x=coordinates, y=trace.output[position], name=name, marker_color=concept(colour),
-            hovertemplate=f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
-        )  # fmt: skip
+    bars: list[PlotTrace] = [
+        {
+            "type": "bar", "x": coordinates, "y": trace.output[position], "name": name, "marker": {"color": concept(colour)},
+            "hovertemplate": f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
+        }
+        for trace, name, colour in ((before, "before", "input"), (after, "with the interventions", "output"))
+    ]  # fmt: skip
     change = after.output[position] - before.output[position]
     greatest = int(np.argmax(np.abs(change)))
-    figure.update_layout(
-        layout(f"What the interventions do to the output at position {position}", 300, barmode="group"),
-        xaxis={"title": {"text": f"coordinate of the output [{len(coordinates)}]"}},
-        yaxis={"title": {"text": "output"}},
-    )
     return Drawing(
-        figure=figure,
+        traces=bars,
+        layout=layout(
+            f"What the interventions do to the output at position {position}",
+            300,
+            barmode="group",
+            xaxis={"title": {"text": f"coordinate of the output [{len(coordinates)}]"}},
+            yaxis={"title": {"text": "output"}},
+        ),
         text=f"The greatest change is {short_number(float(change[greatest]))}, at coordinate {greatest}.",
         table=[
             {

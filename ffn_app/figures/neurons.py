@@ -1,11 +1,10 @@
 """The hidden layer neuron by neuron."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ffn_app.board.names import Names
 from ffn_app.figures.curves import LEGEND_ROW, LINES
-from ffn_app.figures.drawing import Drawing, layout
+from ffn_app.figures.drawing import Drawing, PlotTrace, layout
 from ffn_app.theme import concept
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
@@ -29,23 +28,28 @@ def neurons_on_curve(
     low, high = min(float(hidden.min()), -1.0), max(float(hidden.max()), 1.0)
     margin = (high - low) / 20
     x = np.linspace(low - margin, high + margin, _POINTS)
-    lines = [
-        go.Scatter(
-            x=x, y=activation(name)(x), name=activation(name).label, mode="lines", hoverinfo="skip",
-            line={"color": LINES[name][0], "dash": LINES[name][1], "width": 3 if name == curve.name else 2, "simplify": False},
-        )
+    traces: list[PlotTrace] = [
+        {
+            "type": "scatter", "mode": "lines", "x": x, "y": activation(name)(x), "name": activation(name).label,
+            "line": {"color": LINES[name][0], "dash": LINES[name][1], "width": 3 if name == curve.name else 2, "simplify": False},
+            "hoverinfo": "skip",
+        }
         for name in dict.fromkeys(["relu", curve.name])
     ]  # fmt: skip
     n = hidden.size
-    points = go.Scatter(
-        x=hidden, y=activated, mode="markers", name="neurons", customdata=np.arange(n), meta={"press": ["neuron"]},
-        marker={"size": 11 if n <= FEW else 7, "color": concept("activated"), "opacity": 1 if n <= FEW else 0.6},
-        hovertext=[names.neuron(j) for j in range(n)],
-        hovertemplate="%{hovertext}<br>hidden %{x:.10~g}<br>activated %{y:.10~g}<extra></extra>",
+    traces.append(
+        {
+            "type": "scatter", "mode": "markers", "x": hidden, "y": activated, "name": "neurons", "customdata": np.arange(n),
+            "marker": {"size": 11 if n <= FEW else 7, "color": concept("activated"), "opacity": 1 if n <= FEW else 0.6},
+            "hovertext": [names.neuron(j) for j in range(n)], "meta": {"press": ["neuron"]},
+            "hovertemplate": "%{hovertext}<br>hidden %{x:.10~g}<br>activated %{y:.10~g}<extra></extra>",
+        }
     )  # fmt: skip
-    figure = go.Figure([*lines, points])
-    figure.update_layout(
-        layout(f"The neurons on {curve.label}, position {position}", 400, dragmode=False, **LEGEND_ROW),
+    look = layout(
+        f"The neurons on {curve.label}, position {position}",
+        400,
+        dragmode=False,
+        **LEGEND_ROW,
         xaxis={"title": {"text": f"hidden [d_ff = {n}]"}, "range": [float(x[0]), float(x[-1])]},
         yaxis={"title": {"text": "activated"}},
     )
@@ -53,17 +57,21 @@ def neurons_on_curve(
     if neuron is not None:
         at = (float(hidden[neuron]), float(activated[neuron]))
         followed = f" {names.neuron(neuron)} goes from {short_number(at[0])} to {short_number(at[1])}."
-        figure.add_trace(
-            go.Scatter(
-                x=[at[0]], y=[at[1]], mode="markers", hoverinfo="skip", showlegend=False,
-                marker={"symbol": "circle-open", "size": 20, "color": concept("values"), "line": {"width": 3}},
-            )
+        traces.append(
+            {
+                "type": "scatter", "mode": "markers", "x": [at[0]], "y": [at[1]], "hoverinfo": "skip", "showlegend": False,
+                "marker": {"symbol": "circle-open", "size": 20, "color": concept("values"), "line": {"width": 3}},
+            }
         )  # fmt: skip
-        figure.add_annotation(
-            x=at[0], y=at[1], text=f"neuron {neuron}", ax=0, ay=-34, arrowcolor=concept("values"), standoff=12
-        )
+        look["annotations"] = [
+            {
+                "x": at[0], "y": at[1], "text": f"neuron {neuron}", "ax": 0, "ay": -34, "arrowcolor": concept("values"),
+                "standoff": 12,
+            }
+        ]  # fmt: skip
     return Drawing(
-        figure=figure,
+        traces=traces,
+        layout=look,
         text=f"{n} neurons at position {position} as points on {curve.label}; {_negative(hidden)}.{followed}",
         table=_rows(trace, position, np.arange(n)),
     )
@@ -88,37 +96,50 @@ def before_and_after(
     label = activation(trace.ffn.activation).label
     place = np.arange(hidden.size)
     few = hidden.size <= FEW
-    bars = [
-        go.Bar(
-            x=place, y=values[order], name=name, customdata=order, width=width, opacity=opacity,
-            marker={"color": concept(name), "line": {"width": 0}},
-            hovertext=[names.neuron(int(j)) for j in order], meta={"press": ["neuron"]},
-            hovertemplate=f"%{{hovertext}}<br>{name} %{{y:.10~g}}<extra></extra>",
-        )
+    bars: list[PlotTrace] = [
+        {
+            "type": "bar", "x": place, "y": values[order], "name": name, "customdata": order, "width": width,
+            "opacity": opacity, "marker": {"color": concept(name), "line": {"width": 0}},
+            "hovertext": [names.neuron(int(j)) for j in order], "meta": {"press": ["neuron"]},
+            "hovertemplate": f"%{{hovertext}}<br>{name} %{{y:.10~g}}<extra></extra>",
+        }
         for name, values, width, opacity in (
             ("hidden", hidden, 0.8 if few else 1.0, 0.5),
             ("activated", activated, 0.4 if few else 0.5, 1.0),
         )
     ]  # fmt: skip
-    figure = go.Figure(bars)
     axis = f"neuron, {'largest hidden first' if ordered else 'in order'} [d_ff = {hidden.size}]"
     ticks = {"tickvals": place, "ticktext": order} if few else {"showticklabels": not ordered}
-    figure.update_layout(
-        layout(f"Before and after {label}, position {position}", 360, barmode="overlay", **LEGEND_ROW),
+    look = layout(
+        f"Before and after {label}, position {position}",
+        360,
+        barmode="overlay",
+        **LEGEND_ROW,
         xaxis={"title": {"text": axis}, "range": [-0.6, hidden.size - 0.4], **ticks},
         yaxis={"title": {"text": "hidden, activated"}, "fixedrange": True},
     )
     if neuron is not None:
         at = int(np.flatnonzero(order == neuron)[0])
-        figure.add_shape(
-            type="rect", xref="x", yref="paper", x0=at - 0.5, x1=at + 0.5, y0=0, y1=1, layer="below",
-            fillcolor=concept("values"), opacity=0.25, line={"color": concept("values"), "width": 2},
-        )  # fmt: skip
-        figure.add_annotation(
-            x=at, yref="paper", y=0, yanchor="bottom", text=f"neuron {neuron}", showarrow=False
-        )
+        look["shapes"] = [
+            {
+                "type": "rect", "xref": "x", "yref": "paper", "x0": at - 0.5, "x1": at + 0.5, "y0": 0, "y1": 1,
+                "layer": "below", "fillcolor": concept("values"), "opacity": 0.25,
+                "line": {"color": concept("values"), "width": 2},
+            }
+        ]  # fmt: skip
+        look["annotations"] = [
+            {
+                "x": at,
+                "yref": "paper",
+                "y": 0,
+                "yanchor": "bottom",
+                "text": f"neuron {neuron}",
+                "showarrow": False,
+            }
+        ]
     return Drawing(
-        figure=figure,
+        traces=bars,
+        layout=look,
         text=f"Bars of hidden and activated for {hidden.size} neurons at position {position}; {_negative(hidden)}.",
         table=_rows(trace, position, order),
     )

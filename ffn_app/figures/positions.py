@@ -4,9 +4,8 @@ import html
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
-from ffn_app.figures.drawing import Drawing, layout
+from ffn_app.figures.drawing import Drawing, PlotTrace, layout
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import Array
 from ffn_core.matrix_text import short_number
@@ -55,13 +54,16 @@ def columns(
         else None
     )
     row = "%{text}" if pooled_note else "%{y}"
-    heat = go.Heatmap(
-        z=pooled.values, x=np.arange(n_positions + 1) - 0.5, y=pooled.row_edges - 0.5, customdata=pooled.index[1],
-        zmin=-span, zmax=span, colorscale=diverging_scale(), showscale=False, xgap=2,
-        text=pooled.index[0] if pooled_note else numbers, texttemplate=None if numbers is None else "%{text}",
-        textfont_size=13, hovertemplate=f"{stage}[%{{customdata}}][{row}] = %{{z:.4g}}<extra></extra>",
-        meta={"press": ["position"]},
-    )  # fmt: skip
+    heat: PlotTrace = {
+        "type": "heatmap", "z": pooled.values, "x": np.arange(n_positions + 1) - 0.5, "y": pooled.row_edges - 0.5,
+        "customdata": pooled.index[1], "zmin": -span, "zmax": span, "colorscale": diverging_scale(), "showscale": False,
+        "xgap": 2, "hovertemplate": f"{stage}[%{{customdata}}][{row}] = %{{z:.4g}}<extra></extra>",
+        "meta": {"press": ["position"]}, "textfont": {"size": 13},
+    }  # fmt: skip
+    if pooled_note:
+        heat["text"] = pooled.index[0]
+    elif numbers is not None:
+        heat |= {"text": numbers, "texttemplate": "%{text}"}
     frames = [
         {
             "type": "rect", "x0": p - 0.48, "x1": p + 0.48, "yref": "paper", "y0": 0, "y1": 1,
@@ -91,10 +93,9 @@ def columns(
     )
     look["margin"] |= {"l": 44, "r": 4, "t": 68 if pooled_note else 54}
     look["title"]["font"]["color"] = concept(colour)
-    # One call: updating a figure's layout afterwards takes ten times as long.
-    figure = go.Figure(heat, look)
     return Drawing(
-        figure=figure,
+        traces=[heat],
+        layout=look,
         text=f"{name}: {width} numbers at each of {n_positions} positions. {pooled_note}".strip(". ")
         + "."
         + (
@@ -121,13 +122,14 @@ def reach(differences: Mapping[str, Array], words: Sequence[str]) -> Drawing:
     The first way is drawn in the colour of output, the second in that of input.
     """
     places = list(range(len(words)))
-    bars = [
-        go.Bar(
-            x=places, y=values, name=name, marker_color=concept(colour), marker_line_width=0,
-            text=[short_number(float(value)) for value in values], textposition="outside", cliponaxis=False,
-            customdata=places, meta={"press": ["position"]}, textangle=0 if len(words) <= 8 else -90,
-            hovertemplate=f"position %{{x}}<br>{name}: %{{y:.4g}}<extra></extra>",
-        )
+    bars: list[PlotTrace] = [
+        {
+            "type": "bar", "x": places, "y": values, "name": name,
+            "marker": {"color": concept(colour), "line": {"width": 0}},
+            "text": [short_number(float(value)) for value in values], "textposition": "outside", "cliponaxis": False,
+            "customdata": places, "meta": {"press": ["position"]}, "textangle": 0 if len(words) <= 8 else -90,
+            "hovertemplate": f"position %{{x}}<br>{name}: %{{y:.4g}}<extra></extra>",
+        }
         for (name, values), colour in zip(differences.items(), ("output", "input"), strict=True)
     ]  # fmt: skip
     look = layout(
@@ -146,7 +148,8 @@ def reach(differences: Mapping[str, Array], words: Sequence[str]) -> Drawing:
     look["margin"]["t"] = 84  # room for the title above the legend on a phone
     look["title"] |= {"y": 0.97, "yanchor": "top"}
     return Drawing(
-        figure=go.Figure(bars, look),
+        traces=bars,
+        layout=look,
         text="Greatest difference of the output from the start. "
         + " ".join(f"{name}: {_told(words, values)}." for name, values in differences.items()),
         table=[

@@ -29,7 +29,7 @@ def live_plot(drawing: Drawing, *, key: str) -> None:
     run, so that the chart stays.
     """
     data = {
-        "figure": drawing.figure.to_json(),
+        "figure": drawing.to_json(),
         "text": drawing.text,
         "library": plotly_address(str(st.get_option("server.baseUrlPath") or "")),
         "dark_twins": dark_twins(),
