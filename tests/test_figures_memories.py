@@ -223,7 +223,8 @@ def test_the_cards_terms_are_the_lessons_and_add_up_to_hidden(lesson):
     [terms] = bars(drawing, "x")
     # hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43
     assert list(terms.y) == pytest.approx([0.1, 0.1, -0.09, 0.32, 0])
-    assert list(terms.x) == ["0", "1", "2", "3", "b1"]
+    assert list(terms.hovertext) == ["0", "1", "2", "3", "b1"]
+    assert list(drawing.figure.layout.xaxis.ticktext) == ["0", "1", "2", "3", "b1"]
     assert sum(terms.y) == pytest.approx(0.43)
     assert "hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43" in drawing.text
     assert "activated[0][0] = GELU(0.43) = 0.5*0.43*(1 + tanh(0.3459)) = 0.2865" in drawing.text
@@ -232,7 +233,7 @@ def test_the_cards_terms_are_the_lessons_and_add_up_to_hidden(lesson):
 def test_the_bias_is_a_term_of_its_own():
     gate = example("and_gate")
     [terms] = bars(neuron_card(gate.ffn.forward(gate.x), 3, 0, Names()), "x")
-    assert dict(zip(terms.x, terms.y, strict=True)) == {"0": 1, "1": 1, "2": 0, "b1": -1}
+    assert dict(zip(terms.hovertext, terms.y, strict=True)) == {"0": 1, "1": 1, "2": 0, "b1": -1}
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def curve_panels(
         layout=look,
         text=f"Three panels from x = {_number(low)} to {_number(high)}: {shown}; their slopes; and "
         f"{difference_label(pair)}, {greatest}.",
-        table=[
+        rows=lambda: [
             {"x": short_number(float(at))}
             | {each.says: short_number(float(each.function(at))) for each in drawn}
             for at in np.linspace(low, high, _ROWS)
@@ -166,7 +166,7 @@ def bell(reading: float) -> Drawing:
         ),
         text=f"The bell curve of a standard normal number; the area below x = {_number(reading)} is shaded: {says}, "
         f"so GELU({_number(reading)}) = {product}.",
-        table=[
+        rows=lambda: [
             {
                 "x": _number(reading),
                 "Φ(x), the shaded area": short_number(area),
@@ -217,7 +217,7 @@ def one_matrix(linear: LinearMap) -> Drawing:
         ),
         text=f"The product W2 · W1, {size}, of rank {rank}{note}"
         + (", each cell the entry of greatest magnitude of its block." if note else "."),
-        table=[
+        rows=lambda: [
             {"row": int(row[i, j]), "column": int(column[i, j]), "W2 · W1": short_number(float(values[i, j]))}
             for i, j in np.ndindex(values.shape)
         ],

@@ -6,14 +6,16 @@ longer than all the arithmetic on a page, so it is left to the tests: `Drawing.f
 
 import base64
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.utils import PlotlyJSONEncoder
+
+from ffn_core.activations import Array
 
 PlotTrace = dict[str, Any]
 """One trace of a figure: "type" and the properties of https://plotly.com/javascript/reference."""
@@ -26,7 +28,13 @@ class Drawing:
     traces: Sequence[PlotTrace]
     layout: dict[str, Any]
     text: str
-    table: Sequence[dict[str, Any]] = field(default=())
+    rows: Callable[[], Sequence[dict[str, Any]]] = tuple
+    """Makes the table: few look at it, and for a wide layer it takes longer than the figure."""
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """The numbers of the figure, a dict for each row."""
+        return list(self.rows())
 
     @cached_property
     def figure(self) -> go.Figure:
@@ -56,6 +64,32 @@ def layout(title: str, height: int, /, **more: Any) -> dict[str, Any]:
     for name, value in more.items():
         whole[name] = {**whole[name], **value} if isinstance(whole.get(name), dict) else value
     return whole
+
+
+MOST_BARS = 40
+"""So many bars are drawn one by one; the outline of more takes a browser a tenth of the time."""
+
+
+def bars(values: Array, name: str, colour: str, hover: str, **more: Any) -> PlotTrace:
+    """A bar for each of `values` at 0, 1, 2, ...; for many, one filled outline of them."""
+    common = {
+        "x": np.arange(len(values)),
+        "y": values,
+        "name": name,
+        "hovertemplate": f"{hover}<extra></extra>",
+        **more,
+    }
+    if len(values) <= MOST_BARS:
+        return {"type": "bar", "marker": {"color": colour}, **common}
+    line = {"color": colour, "width": 1, "shape": "hvh", "simplify": False}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "line": line,
+        "fill": "tozeroy",
+        "fillcolor": f"{colour}b0",
+        **common,
+    }
 
 
 def side_by_side(*widths: float, spacing: float = 0.08) -> list[list[float]]:

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from ffn_app.board.names import Names
-from ffn_app.figures.drawing import Drawing, PlotTrace, layout, side_by_side
+from ffn_app.figures.drawing import Drawing, PlotTrace, bars, layout, side_by_side
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
@@ -137,7 +137,7 @@ def heatmap(
         text=f"Heatmap of {MEASURES[measure]}: {len(values)} positions by {len(columns)} neurons, {_ORDERS[order]}. "
         f"{int(silent.sum())} neurons are dead and {int(always.sum())} always on.",
         # As numbers, which a reader can sort by, and 8192 of which cost no time to write.
-        table=[
+        rows=lambda: [
             {"neuron": j, **dict(zip(places_named, numbers, strict=True))}
             for j, numbers in zip(columns.tolist(), ordered.T.tolist(), strict=True)
         ],
@@ -161,11 +161,13 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
     grid = np.linspace(-reach, reach, 201)
     wrote = trace.contributions(p)[j]
     traces: list[PlotTrace] = [
-        {
-            "type": "bar", "x": [*(f"{i}" for i in range(ffn.d_model)), "b1"], "name": "x_i · key_i",
-            "y": np.array([*(term.product for term in match.terms), match.bias]),
-            "marker": {"color": concept("keys")}, "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
-        },
+        bars(
+            np.array([*(term.product for term in match.terms), match.bias]),
+            "x_i · key_i",
+            concept("keys"),
+            "%{hovertext}: %{y:.4g}",
+            hovertext=[*map(str, range(ffn.d_model)), "b1"],
+        ),
         {
             "type": "scatter", "mode": "lines", "x": grid, "y": named(grid), "line": {"color": concept("activated")},
             "hoverinfo": "skip", "xaxis": "x2", "yaxis": "y2",
@@ -177,16 +179,14 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
         },
     ]  # fmt: skip
     traces += [
-        {
-            "type": "bar", "x": np.arange(ffn.d_model), "y": values, "name": name, "xaxis": "x3", "yaxis": "y3",
-            "marker": {"color": concept(colour)},
-            "hovertemplate": f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
-        }
+        bars(values, name, concept(colour), f"{name} %{{y:.4g}} at coordinate %{{x}}", xaxis="x3", yaxis="y3")
         for values, name, colour in (
             (wrote, f"neuron {j} adds", "values"),
             (trace.output[p], "whole output", "output"),
         )
-    ]  # fmt: skip
+    ]
+    every = max(1, math.ceil(ffn.d_model / 8))
+    ticks = [*range(0, ffn.d_model + 1 - every, every), ffn.d_model]
     domains = side_by_side(0.42, 0.2, 0.38)
     titles = (f"x meets key {j}", named.label, f"activated[{j}] · value {j} in the output")
     look = layout(
@@ -201,25 +201,32 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
             }
             for title, domain in zip(titles, domains, strict=True)
         ],
-        xaxis={"domain": domains[0], "title": {"text": f"coordinate i of x [{ffn.d_model}]"}, "type": "category"},
+        xaxis={
+            "domain": domains[0], "title": {"text": f"coordinate i of x [{ffn.d_model}]"},
+            "tickvals": ticks, "ticktext": [*map(str, ticks[:-1]), "b1"],
+        },
         yaxis={"title": {"text": "x_i · key_i"}},
         xaxis2={"domain": domains[1], "title": {"text": "hidden"}, "anchor": "y2"},
         yaxis2={"anchor": "x2"},
         xaxis3={"domain": domains[2], "title": {"text": f"coordinate [{ffn.d_model}]"}, "anchor": "y3"},
         yaxis3={"anchor": "x3"},
     )  # fmt: skip
-    table = [
-        {
-            "coordinate": names.feature(i),
-            "x": short_number(term.factors[1]),
-            "key": short_number(term.factors[0]),
-            "x · key": short_number(term.product),
-            "value": short_number(float(ffn.w2[i, j])),
-            "adds to output": short_number(float(wrote[i])),
-        }
-        for i, term in enumerate(match.terms)
-    ]
-    return Drawing(traces=traces, layout=look, text=f"{match.text}. {fires.text}.", table=table)
+    return Drawing(
+        traces=traces,
+        layout=look,
+        text=f"{match.text}. {fires.text}.",
+        rows=lambda: [
+            {
+                "coordinate": names.feature(i),
+                "x": short_number(term.factors[1]),
+                "key": short_number(term.factors[0]),
+                "x · key": short_number(term.product),
+                "value": short_number(float(ffn.w2[i, j])),
+                "adds to output": short_number(float(wrote[i])),
+            }
+            for i, term in enumerate(match.terms)
+        ],
+    )
 
 
 def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
@@ -263,26 +270,18 @@ def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
             "xaxis2": {"domain": right[0], "anchor": "y2", "title": {"text": coordinates}, "dtick": 1},
             "yaxis2": {"anchor": "x2", "title": {"text": "contribution"}},
         }
-    rows = [
-        {
-            "neurons kept": 0,
-            "added last": "b2 alone",
-            "distance from the output": short_number(float(errors[0])),
-        }
-    ]
-    rows += [
-        {
-            "neurons kept": k + 1,
-            "added last": names.neuron(j),
-            "distance from the output": short_number(float(errors[k + 1])),
-        }
-        for k, j in enumerate(order)
-    ]
     return Drawing(
         traces=traces,
         layout=look,
         text=f"With the {kept} largest of {len(order)} contributions the sum is {off} from the output.",
-        table=rows,
+        rows=lambda: [
+            {
+                "neurons kept": k,
+                "added last": name,
+                "distance from the output": short_number(float(errors[k])),
+            }
+            for k, name in enumerate(["b2 alone", *map(names.neuron, order)])
+        ],
     )
 
 
@@ -331,17 +330,14 @@ def _stack(
 def intervention(before: Trace, after: Trace, position: int) -> Drawing:
     """The output with and without the interventions, coordinate by coordinate."""
     coordinates = np.arange(before.ffn.d_model)
-    bars: list[PlotTrace] = [
-        {
-            "type": "bar", "x": coordinates, "y": trace.output[position], "name": name, "marker": {"color": concept(colour)},
-            "hovertemplate": f"{name} %{{y:.4g}} at coordinate %{{x}}<extra></extra>",
-        }
+    drawn = [
+        bars(trace.output[position], name, concept(colour), f"{name} %{{y:.4g}} at coordinate %{{x}}")
         for trace, name, colour in ((before, "before", "input"), (after, "with the interventions", "output"))
-    ]  # fmt: skip
+    ]
     change = after.output[position] - before.output[position]
     greatest = int(np.argmax(np.abs(change)))
     return Drawing(
-        traces=bars,
+        traces=drawn,
         layout=layout(
             f"What the interventions do to the output at position {position}",
             300,
@@ -350,7 +346,7 @@ def intervention(before: Trace, after: Trace, position: int) -> Drawing:
             yaxis={"title": {"text": "output"}},
         ),
         text=f"The greatest change is {short_number(float(change[greatest]))}, at coordinate {greatest}.",
-        table=[
+        rows=lambda: [
             {
                 "coordinate": i,
                 "before": short_number(float(before.output[position][i])),

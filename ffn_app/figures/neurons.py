@@ -73,7 +73,7 @@ def neurons_on_curve(
         traces=traces,
         layout=look,
         text=f"{n} neurons at position {position} as points on {curve.label}; {_negative(hidden)}.{followed}",
-        table=_rows(trace, position, np.arange(n)),
+        rows=lambda: _rows(trace, position, np.arange(n)),
     )
 
 
@@ -141,7 +141,7 @@ def before_and_after(
         traces=bars,
         layout=look,
         text=f"Bars of hidden and activated for {hidden.size} neurons at position {position}; {_negative(hidden)}.",
-        table=_rows(trace, position, order),
+        rows=lambda: _rows(trace, position, order),
     )
 
 

@@ -103,7 +103,7 @@ def columns(
             if differences is None
             else f" Greatest difference from the start: {_told(words, differences)}."
         ),
-        table=[
+        rows=lambda: [
             {reads: _rows(first, end)}
             | {
                 f"{p}: {word}": float(f"{value:.3g}")
@@ -152,7 +152,7 @@ def reach(differences: Mapping[str, Array], words: Sequence[str]) -> Drawing:
         layout=look,
         text="Greatest difference of the output from the start. "
         + " ".join(f"{name}: {_told(words, values)}." for name, values in differences.items()),
-        table=[
+        rows=lambda: [
             {"position": f"{p}: {word}"}
             | {name: short_number(float(values[p])) for name, values in differences.items()}
             for p, word in enumerate(words)

@@ -35,8 +35,8 @@ def live_plot(drawing: Drawing, *, key: str) -> None:
         "dark_twins": dark_twins(),
     }
     _component()(data={"plot": data}, key=key)
-    if drawing.table:
+    if drawing.rows is not tuple:
         numbers = st.expander("The numbers of this figure", key=f"{key}_numbers", on_change="rerun")
         if numbers.open:  # a long table costs more than the figure: it is sent only when it is looked at
             with numbers:
-                st.dataframe(list(drawing.table), hide_index=True)
+                st.dataframe(drawing.table, hide_index=True)
