@@ -1,8 +1,9 @@
 """How soon the charts follow: `python benchmarks/repaint.py [turns]`.
 
-From the key or mouse event in Chromium to the frame in which the chart stands drawn anew with other numbers, with a
-server of its own, on the 128 to 512 network with 16 positions. Of the charts that an action changes the last on
-its page is waited for. A page, an action and its chart are one line of ACTIONS.
+From the key or mouse event in Chromium to the frame in which the chart stands drawn anew with other numbers or marks,
+with a server of its own, on the 128 to 512 network with 16 positions. Of the charts that an action changes the last in
+the part of the page that is drawn first is waited for; what elsewhere marks the same neuron follows. A page, an
+action and its chart are one line of ACTIONS.
 """
 
 import statistics
@@ -27,7 +28,7 @@ AIM_MS = 300
 # that is posted in an animation frame is handled once that frame is drawn.
 MEASURE = """
 (chart, type) => {
-  const shown = () => JSON.stringify([chart.getAttribute("aria-label"), chart.data]);
+  const shown = () => JSON.stringify([chart.getAttribute("aria-label"), chart.data, chart.layout.shapes]);
   const before = shown();
   window.result = new Promise((resolve, reject) => {
     let start = null;
@@ -98,13 +99,31 @@ def move_slider(label: str) -> Callable[[Page, int], Callable[[], None]]:
     return prepare
 
 
+def step_number(label: str) -> Callable[[Page, int], Callable[[], None]]:
+    def prepare(page: Page, turn: int) -> Callable[[], None]:
+        page.get_by_role("spinbutton", name=label).focus()
+        return lambda: page.keyboard.press("ArrowDown" if turn % 2 else "ArrowUp")
+
+    return prepare
+
+
 MEMORIES = "/memories?ex=random&n=2"
+CURVES, POSITIONS = "/curves?ex=random&n=2", "/positions?ex=random"
 STRENGTH, KEPT = move_slider("Strength of neuron 2"), move_slider("Neurons kept")
 ACTIONS = (
     Action(MEMORIES, "neuron chosen from the list", choose_from_list, "keydown", ": hidden"),
     Action(MEMORIES, "cell of the heatmap pressed", press_heatmap, "mouseup", "as a sum"),
     Action(MEMORIES, "strength moved", STRENGTH, "keydown", "as a sum"),
     Action(MEMORIES, "number kept moved", KEPT, "keydown", "as a sum"),
+    Action(CURVES, "neuron chosen from the list", choose_from_list, "keydown", "Before and after"),
+    Action(CURVES, "x moved", step_number("Read at x ="), "keydown", "Curves, their slopes"),
+    Action(
+        POSITIONS,
+        "another shuffle",
+        step_number("Seed of the shuffle"),
+        "keydown",
+        "output of the shuffled x",
+    ),
 )
 
 

@@ -4,8 +4,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from ffn_app.session import MOST_READING
-from ffn_app.shell import look_at
+from ffn_app.board.names import names_of
+from ffn_app.figures.neurons import before_and_after, neurons_on_curve
+from ffn_app.live_plot import live_plot
+from ffn_app.session import MOST_READING, Session
+from ffn_app.shell import choose_neuron, choose_position, drawn_first, look_at
 from ffn_core.activations import ACTIVATIONS
 
 START: dict[str, Any] = {
@@ -70,7 +73,23 @@ def curve_controls(reading: float) -> Choice:
     return Choice(tuple(curves), low, high, pair)
 
 
-def choose_order() -> bool:
+@drawn_first(hears="bars")
+def neurons_of_the_network(session: Session) -> None:
+    """The scenario's neurons on the curve, and as bars before and after it."""
+    view, names = session.view, names_of(session.present)
+    ffn, x = session.present.build()
+    trace = ffn.forward(x)
+    with st.container(horizontal=True):
+        choose_position(session)
+        choose_neuron(session)
+        ordered = _choose_order()
+    points = neurons_on_curve(trace, view.position, neuron=view.neuron, names=names)
+    live_plot(points, key="neurons")
+    bars = before_and_after(trace, view.position, ordered=ordered, neuron=view.neuron, names=names)
+    live_plot(bars, key="bars", hears_views=True)
+
+
+def _choose_order() -> bool:
     """Whether the bars are sorted, largest hidden first."""
     orders = ["in order", "largest first"]
     st.session_state.setdefault("curves_order", orders[0])

@@ -19,7 +19,7 @@ from ffn_app.figures.memories import (
 )
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
-from ffn_app.shell import change, look_at
+from ffn_app.shell import change, drawn_first, look_at
 from ffn_core.dense import Trace
 from ffn_core.memories import Order, carriers, dead, sparsity
 from ffn_core.scenario import Edit, Scenario
@@ -29,15 +29,7 @@ ORDERS: dict[Order, str] = dict(
 )
 
 
-BY_LINE = (
-    "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
-    "W2 is drawn transposed here, so that each line is one memory: a line that lights up fires."
-)
-TOO_LARGE = (
-    "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
-    "With this many neurons the memories are not drawn line by line: the heatmap below shows which of them fire."
-)
-
+CARD = "card"
 
 Part = Callable[[Session, Trace], None]
 
@@ -127,8 +119,18 @@ def _span(session: Session, measure: Measure) -> float:
     return round_span((measured(ffn.forward(x), measure),))
 
 
+@drawn_first(hears=CARD)
+def in_detail(session: Session) -> None:
+    """One neuron, interventions, and the output as a sum."""
+    ffn, x = session.present.build()
+    trace = ffn.forward(x)
+    _one_neuron(session, trace)
+    _what_changed(session, trace)
+    _as_a_sum(session, trace)
+
+
 @_in_its_place
-def one_neuron(session: Session, trace: Trace) -> None:
+def _one_neuron(session: Session, trace: Trace) -> None:
     """The card of the neuron that is followed, and its strength."""
     st.header("One neuron")
     _choose_neuron(session)
@@ -138,7 +140,8 @@ def one_neuron(session: Session, trace: Trace) -> None:
             "Choose a neuron here, on the board, or in the heatmap; it is then marked everywhere on the page."
         )
         return
-    live_plot(neuron_card(trace, session.view.position, neuron, names_of(session.present)), key="card")
+    card = neuron_card(trace, session.view.position, neuron, names_of(session.present))
+    live_plot(card, key=CARD, hears_views=True)
     _strength(session, neuron)
 
 
@@ -205,7 +208,7 @@ def _intervene(neuron: int, strength: float) -> None:
 
 
 @st.fragment  # its slider moves nothing else on the page, so nothing else is run again
-def as_a_sum(session: Session, trace: Trace) -> None:
+def _as_a_sum(session: Session, trace: Trace) -> None:
     """The output as a sum of contributions, with a slider for how many are kept."""
     st.header("The output is a sum")
     d_ff = trace.ffn.d_ff
@@ -217,7 +220,7 @@ def as_a_sum(session: Session, trace: Trace) -> None:
 
 
 @_in_its_place
-def what_changed(session: Session, trace: Trace) -> None:
+def _what_changed(session: Session, trace: Trace) -> None:
     """The output before and after the interventions, if there are any."""
     scenario = session.present
     if not scenario.strengths:

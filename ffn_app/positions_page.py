@@ -111,6 +111,7 @@ def _add_one(position: int) -> None:
     change(edit)
 
 
+@st.fragment  # its seed changes nothing else on the page
 def shuffling(session: Session) -> None:
     """The outputs beside those of the shuffled sequence."""
     ffn, x = session.present.build()

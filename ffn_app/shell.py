@@ -1,7 +1,9 @@
 """What every page begins with: the visitor's session, and the frame around the page."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import streamlit as st
@@ -40,6 +42,13 @@ def change(edit: Callable[[Scenario], Scenario]) -> None:
         keep(moved(session, edit(session.present)))
     except ValueError as error:
         keep(replace(session, problem=str(error), problem_number=session.problem_number + 1))
+
+
+def received(message: Any) -> Session:
+    """The visitor's session after what the browser sent through a part of the page."""
+    session = receive(current(), message)
+    keep(session)
+    return session
 
 
 def look_at(**fields: Any) -> None:
@@ -84,8 +93,7 @@ def choose_neuron(session: Session) -> None:
 
 def open_page(title: str) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
-    session = receive(current(), _message(st.session_state.get(frame.KEY)))
-    keep(session)
+    session = received(sent_through(frame.KEY))
     message = frame.render_frame(_frame_data(title, session))
     # In a new server session the browser's message is known only once the frame is drawn.
     late = receive(session, message)
@@ -95,7 +103,41 @@ def open_page(title: str) -> Session:
     return session
 
 
-def _message(state: Any) -> Any:
+DRAWING = 0.15
+"""Seconds for the browser to draw what a person acts on: the rest of the page, sent at once, would take its time."""
+
+Part = Callable[[Session], None]
+
+
+def drawn_first(*, hears: str) -> Callable[[Part], Part]:
+    """Make a fragment of a part of a page: what is done in it is drawn there first, and then in the rest of the page.
+
+    The part draws a `live_plot` with the key `hears` and with `hears_views`, so that a neuron or position chosen
+    anywhere on the page is drawn there first as well.
+    """
+
+    def as_fragment(part: Part) -> Part:
+        @st.fragment
+        @wraps(part)
+        def drawn(shown: Session) -> None:
+            session = received(sent_through(hears))
+            part(session)
+            if _seen(session) != _seen(shown):
+                time.sleep(DRAWING)
+                st.rerun()
+
+        return drawn
+
+    return as_fragment
+
+
+def _seen(session: Session) -> tuple[Any, ...]:
+    return session.present, session.view, session.applied, session.problem_number
+
+
+def sent_through(key: str) -> Any:
+    """The last message of the browser through the component `key`, or None."""
+    state = st.session_state.get(key)
     return state.get("log") if state is not None and hasattr(state, "get") else None
 
 

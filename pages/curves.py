@@ -3,18 +3,15 @@
 import streamlit as st
 
 from ffn_app import curve_tables as tables
-from ffn_app.board.names import names_of
-from ffn_app.curve_controls import choose_order, curve_controls
+from ffn_app.curve_controls import curve_controls, neurons_of_the_network
 from ffn_app.figures.curves import bell, curve_panels, one_matrix
-from ffn_app.figures.neurons import before_and_after, neurons_on_curve
 from ffn_app.live_plot import live_plot
-from ffn_app.shell import choose_neuron, choose_position, open_page
+from ffn_app.shell import open_page
 from ffn_core.curves import linear_map
 
 session = open_page("GELU and ReLU")
-view, names = session.view, names_of(session.present)
+view = session.view
 ffn, x = session.present.build()
-trace = ffn.forward(x)
 curves, low, high, pair = curve_controls(view.reading)
 
 plot, beside = st.columns([5, 2])
@@ -29,14 +26,7 @@ with beside:
 st.table(tables.landmark_rows(curves), hide_index=True)
 
 st.header("This network's neurons on the curve")
-with st.container(horizontal=True):
-    choose_position(session)
-    choose_neuron(session)
-    ordered = choose_order()
-live_plot(neurons_on_curve(trace, view.position, neuron=view.neuron, names=names), key="neurons")
-live_plot(
-    before_and_after(trace, view.position, ordered=ordered, neuron=view.neuron, names=names), key="bars"
-)
+neurons_of_the_network(session)
 
 st.header("The lesson's tables beside the computed numbers")
 st.table(tables.lesson_rows(), hide_index=True)

@@ -19,6 +19,4 @@ st.caption(
     "W2 is drawn transposed here, so that each line is one memory: a line that lights up fires."
 )
 parts.who_fires(session, trace)
-parts.one_neuron(session, trace)
-parts.what_changed(session, trace)
-parts.as_a_sum(session, trace)
+parts.in_detail(session)

@@ -238,9 +238,10 @@ def test_hovering_names_the_neuron_by_its_job_where_the_example_knows_it():
 
 
 def test_the_followed_neuron_is_ringed(lesson):
-    ring = neurons_on_curve(lesson, 0, neuron=2).figure.data[-1]
-    assert (ring.x[0], ring.y[0]) == (pytest.approx(0.63), pytest.approx(0.4634, abs=5e-5))
-    assert "circle-open" not in [trace.marker.symbol for trace in neurons_on_curve(lesson, 0).figure.data]
+    [ring] = neurons_on_curve(lesson, 0, neuron=2).figure.layout.shapes
+    assert ring.type == "circle"
+    assert (ring.xanchor, ring.yanchor) == (pytest.approx(0.63), pytest.approx(0.4634, abs=5e-5))
+    assert neurons_on_curve(lesson, 0).figure.layout.shapes == ()
 
 
 # Before and after

@@ -1,10 +1,12 @@
 """What the chart component is given: a figure as JSON, in colours that have a twin for dark paper, with words."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -73,6 +75,28 @@ def test_a_figure_is_json_that_a_browser_reads(drawing):
     figure = json.loads(drawing.to_json(), parse_constant=refuse)
     assert figure["layout"]["height"] > 0, "the room is kept while the library loads"
     assert figure["layout"]["title"]["text"]
+
+
+def test_a_typed_array_holds_every_bit_of_the_numbers_and_what_is_no_number_is_null():
+    values = np.array([[0.1, -2.5e-300, np.inf], [3.0, np.nan, 7.0]])
+    figure = Drawing(
+        traces=[{"type": "heatmap", "z": values, "customdata": np.array([0, 300, -1])}],
+        layout={"annotations": [{"x": np.nan}], "height": 10},
+        text="",
+    )
+    told = json.loads(figure.to_json())
+    z, custom = told["data"][0]["z"], told["data"][0]["customdata"]
+    read = np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(
+        [int(n) for n in z["shape"].split(",")]
+    )
+    np.testing.assert_array_equal(read, values)
+    assert list(np.frombuffer(base64.b64decode(custom["bdata"]), dtype=custom["dtype"])) == [0, 300, -1]
+    assert told["layout"]["annotations"] == [{"x": None}]
+
+
+@pytest.mark.parametrize("drawing", FIGURES)
+def test_plotly_knows_every_property_of_a_figure(drawing):
+    assert len(drawing.figure.data) == len(drawing.traces)  # a ValueError names one that it does not know
 
 
 def shown(drawing: Drawing, *, opened: bool = False) -> AppTest:

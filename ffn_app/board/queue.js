@@ -9,6 +9,7 @@
 const STORE = "hourglass-log";
 const RESEND_AFTER_MS = 2000;
 const LEAVING_MS = 2500;
+const CHOICE = new Set(["kind", "position", "neuron"]);
 const LATEST_ONLY = new Set(["look", "view"]);
 
 const newClient = () => Array.from(crypto.getRandomValues(new Uint8Array(9)), (b) => b.toString(36)).join("");
@@ -29,6 +30,7 @@ const state = {
   log: [],
   token: null, // the scenario, as Python names it, that the log follows
   send: null,
+  sendViews: null,
   busy: false,
   timer: 0,
   leaving: 0,
@@ -54,7 +56,10 @@ function flush() {
     state.busy = false;
     flush();
   }, RESEND_AFTER_MS);
-  state.send({
+  // What only chooses a neuron or a position may go to a part of the page that is drawn again by itself, before the rest.
+  const choices = state.log.every(({ event }) => event.kind === "view" && Object.keys(event).every((field) => CHOICE.has(field)));
+  const send = (choices && state.sendViews) || state.send;
+  send({
     client: state.client,
     token: state.token,
     events: state.log.map((entry) => ({ ...entry.event, seq: entry.seq })),
@@ -128,6 +133,11 @@ export function receive({ client, applied, token }) {
 export function connect(send) {
   state.send = send;
   flush();
+}
+
+/** Take the function of a part of the page to which the choice of a neuron or position is sent, or null when it goes. */
+export function connectViews(send) {
+  state.sendViews = send;
 }
 
 /** Whether anything waits to be applied. */

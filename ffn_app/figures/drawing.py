@@ -87,7 +87,8 @@ def bars(values: Array, name: str, colour: str, hover: str, **more: Any) -> Plot
         "mode": "lines",
         "line": line,
         "fill": "tozeroy",
-        "fillcolor": f"{colour}b0",
+        "fillcolor": colour,
+        "opacity": 0.75,
         **common,
     }
 

@@ -203,13 +203,13 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
         ],
         xaxis={
             "domain": domains[0], "title": {"text": f"coordinate i of x [{ffn.d_model}]"},
-            "tickvals": ticks, "ticktext": [*map(str, ticks[:-1]), "b1"],
+            "tickvals": ticks, "ticktext": [*map(str, ticks[:-1]), "b1"], "automargin": False,
         },
-        yaxis={"title": {"text": "x_i · key_i"}},
-        xaxis2={"domain": domains[1], "title": {"text": "hidden"}, "anchor": "y2"},
-        yaxis2={"anchor": "x2"},
-        xaxis3={"domain": domains[2], "title": {"text": f"coordinate [{ffn.d_model}]"}, "anchor": "y3"},
-        yaxis3={"anchor": "x3"},
+        yaxis={"title": {"text": "x_i · key_i"}, "automargin": False},
+        xaxis2={"domain": domains[1], "title": {"text": "hidden"}, "anchor": "y2", "automargin": False},
+        yaxis2={"anchor": "x2", "automargin": False},
+        xaxis3={"domain": domains[2], "title": {"text": f"coordinate [{ffn.d_model}]"}, "anchor": "y3", "automargin": False},
+        yaxis3={"anchor": "x3", "automargin": False},
     )  # fmt: skip
     return Drawing(
         traces=traces,

@@ -57,12 +57,13 @@ def neurons_on_curve(
     if neuron is not None:
         at = (float(hidden[neuron]), float(activated[neuron]))
         followed = f" {names.neuron(neuron)} goes from {short_number(at[0])} to {short_number(at[1])}."
-        traces.append(
+        # A shape, not a point: the points stay as they are, and that the ring moves costs next to nothing.
+        look["shapes"] = [
             {
-                "type": "scatter", "mode": "markers", "x": [at[0]], "y": [at[1]], "hoverinfo": "skip", "showlegend": False,
-                "marker": {"symbol": "circle-open", "size": 20, "color": concept("values"), "line": {"width": 3}},
+                "type": "circle", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": at[0], "yanchor": at[1],
+                "x0": -11, "x1": 11, "y0": -11, "y1": 11, "line": {"width": 3, "color": concept("values")},
             }
-        )  # fmt: skip
+        ]  # fmt: skip
         look["annotations"] = [
             {
                 "x": at[0], "y": at[1], "text": f"neuron {neuron}", "ax": 0, "ay": -34, "arrowcolor": concept("values"),

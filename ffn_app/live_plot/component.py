@@ -1,6 +1,7 @@
 """A Plotly figure as a Streamlit component; presses and drags on it go into the visitor's log of actions."""
 
 from functools import cache
+from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
@@ -20,23 +21,27 @@ def _component() -> ComponentRenderer:
     )
 
 
-def live_plot(drawing: Drawing, *, key: str) -> None:
+def live_plot(drawing: Drawing, *, key: str, hears_views: bool = False) -> Any:
     """Draw a figure, with its text alternative, and its numbers one click away.
 
     Figures are drawn in the theme's colours for light paper; on dark paper the browser puts in their twins.
     `trace.meta = {"press": [...]}` names the view fields that a press on a point sets, from its customdata;
     `layout.meta = {"drag": "reading"}` the one that dragging the first shape sets. `key` is the same from run to
-    run, so that the chart stays.
+    run, so that the chart stays. With `hears_views`, changes of the view that a person makes anywhere on the page are
+    sent through this chart, and draw again only the fragment that it stands in; returns what was sent, for
+    `ffn_app.session.receive`.
     """
     data = {
         "figure": drawing.to_json(),
         "text": drawing.text,
         "library": plotly_address(str(st.get_option("server.baseUrlPath") or "")),
         "dark_twins": dark_twins(),
+        "hears_views": hears_views,
     }
-    _component()(data={"plot": data}, key=key)
+    result = _component()(data={"plot": data}, key=key, on_log_change=lambda: None)
     if drawing.rows is not tuple:
         numbers = st.expander("The numbers of this figure", key=f"{key}_numbers", on_change="rerun")
         if numbers.open:  # a long table costs more than the figure: it is sent only when it is looked at
             with numbers:
                 st.dataframe(drawing.table, hide_index=True)
+    return getattr(result, "log", None)

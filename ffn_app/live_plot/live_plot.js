@@ -3,7 +3,7 @@
 
 import { isDark } from "../board/colours.js";
 import { make, setAttribute } from "../board/dom.js";
-import { push } from "../board/queue.js";
+import { connectViews, push } from "../board/queue.js";
 import { onTextSize, textSize } from "../board/text_size.js";
 
 const TOUCH = window.matchMedia("(pointer: coarse)"); // the buttons would stand on the title
@@ -78,7 +78,7 @@ class Plot {
     const line = dark ? "rgba(255,255,255,0.22)" : "rgba(0,0,0,0.16)";
     const { data: traces, layout } = dark ? darkened(this.figure, this.data.dark_twins) : structuredClone(this.figure);
     const axis = { gridcolor: line, zerolinecolor: dark ? "rgba(255,255,255,0.5)" : "rgba(0,0,0,0.45)", linecolor: line, tickcolor: ink };
-    for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) layout[name] = { ...axis, ...layout[name], automargin: true };
+    for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) layout[name] = { ...axis, automargin: true, ...layout[name] };
     const full = {
       ...layout,
       autosize: true,
@@ -115,14 +115,16 @@ class Plot {
 
 const plots = new WeakMap();
 
-export default function render({ data, parentElement }) {
+export default function render({ data, parentElement, setStateValue }) {
   let plot = plots.get(parentElement);
   if (!plot) {
     plot = new Plot(parentElement);
     plots.set(parentElement, plot);
   }
   plot.update(data.plot);
+  if (data.plot.hears_views) connectViews((log) => setStateValue("log", log));
   return () => {
+    if (data.plot.hears_views) connectViews(null);
     plots.get(parentElement)?.destroy();
     plots.delete(parentElement);
   };
