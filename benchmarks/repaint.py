@@ -28,6 +28,7 @@ AIM_MS = 300
 # that is posted in an animation frame is handled once that frame is drawn.
 MEASURE = """
 (chart, type) => {
+  const DRAWN = ["plotly_afterplot", "plotly_relayout"]; // the second where only a mark moves
   const shown = () => JSON.stringify([chart.getAttribute("aria-label"), chart.data, chart.layout.shapes]);
   const before = shown();
   window.result = new Promise((resolve, reject) => {
@@ -36,14 +37,14 @@ MEASURE = """
     window.addEventListener(type, () => (start = performance.now()), { capture: true, once: true });
     const drawn = () => {
       if (start === null || shown() === before) return;
-      chart.removeListener("plotly_afterplot", drawn);
+      for (const name of DRAWN) chart.removeListener(name, drawn);
       requestAnimationFrame(() => {
         const channel = new MessageChannel();
         channel.port1.onmessage = () => resolve(performance.now() - start);
         channel.port2.postMessage(null);
       });
     };
-    chart.on("plotly_afterplot", drawn);
+    for (const name of DRAWN) chart.on(name, drawn);
   });
 }
 """

@@ -19,7 +19,7 @@ from ffn_app.figures.memories import (
 )
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
-from ffn_app.shell import change, drawn_first, look_at
+from ffn_app.shell import change, choose_neuron, drawn_first, key_showing, remember_shown
 from ffn_core.dense import Trace
 from ffn_core.memories import Order, carriers, dead, sparsity
 from ffn_core.scenario import Edit, Scenario
@@ -133,7 +133,7 @@ def in_detail(session: Session) -> None:
 def _one_neuron(session: Session, trace: Trace) -> None:
     """The card of the neuron that is followed, and its strength."""
     st.header("One neuron")
-    _choose_neuron(session)
+    choose_neuron(session)
     neuron = session.view.neuron
     if neuron is None:
         st.caption(
@@ -145,33 +145,13 @@ def _one_neuron(session: Session, trace: Trace) -> None:
     _strength(session, neuron)
 
 
-def _choose_neuron(session: Session) -> None:
-    """The neuron that is followed, from a list that the keyboard reaches."""
-    neuron = session.view.neuron
-    key = _key_showing("memories_neuron", neuron)
-
-    def chosen() -> None:
-        _remember_shown("memories_neuron", st.session_state[key])
-        look_at(neuron=st.session_state[key])
-
-    st.selectbox(
-        "Neuron",
-        range(session.present.build()[0].d_ff),
-        index=neuron,
-        placeholder="none chosen",
-        format_func=names_of(session.present).neuron,
-        key=key,
-        on_change=chosen,
-    )
-
-
 def _strength(session: Session, neuron: int) -> None:
     strength = session.present.strengths.get(neuron, 1.0)
     name, reached = f"memories_strength_{neuron}", min(2.0, max(-1.0, strength))
-    key = _key_showing(name, reached)
+    key = key_showing(name, reached)
 
     def moved() -> None:
-        _remember_shown(name, st.session_state[key])
+        remember_shown(name, st.session_state[key])
         _intervene(neuron, st.session_state[key])
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -182,25 +162,6 @@ def _strength(session: Session, neuron: int) -> None:
         )  # fmt: skip
         st.button("Switch it off", on_click=_intervene, args=(neuron, 0.0), disabled=strength == 0)
         st.button("As it was", on_click=_intervene, args=(neuron, 1.0), disabled=strength == 1)
-
-
-def _key_showing(name: str, value: float | None) -> str:
-    """A key for a widget that shows `value`, which is changed elsewhere on the page as well: then it is a new widget.
-
-    A message that left the browser before it knew of the change still holds the old widget's value, and of the same
-    widget Streamlit would take that for a choice.
-    """
-    number, shown = st.session_state.get(name, (0, value))
-    if shown != value:
-        number += 1
-    st.session_state[name] = (number, value)
-    return f"{name}_{number}"
-
-
-def _remember_shown(name: str, value: float | None) -> None:
-    """Note that a person has set the widget of `_key_showing`, which goes on as it is."""
-    number, _ = st.session_state[name]
-    st.session_state[name] = (number, value)
 
 
 def _intervene(neuron: int, strength: float) -> None:

@@ -58,37 +58,63 @@ def look_at(**fields: Any) -> None:
 
 def choose_position(session: Session) -> None:
     """A row of the positions' words, for pages whose board does not show it."""
-    key = "choose_position"
-    st.session_state[key] = session.view.position
-    words = session.present.words
-    places = range(len(words))
+    words, position = session.present.words, session.view.position
+    key = key_showing("choose_position", position)
 
     def chosen() -> None:
-        look_at(position=st.session_state[key] or 0)
+        there = st.session_state[key]
+        remember_shown("choose_position", there)
+        look_at(position=there or 0)
 
     def labelled(p: int) -> str:
         return f"{p}: {words[p]}"
 
+    places = range(len(words))
     if len(words) <= MOST_CHIPS:
-        st.segmented_control("Position", places, format_func=labelled, key=key, on_change=chosen)
+        st.segmented_control(
+            "Position", places, default=position, format_func=labelled, key=key, on_change=chosen
+        )
     else:
-        st.selectbox("Position", places, format_func=labelled, key=key, on_change=chosen)
+        st.selectbox("Position", places, index=position, format_func=labelled, key=key, on_change=chosen)
 
 
 def choose_neuron(session: Session) -> None:
     """The neuron that is followed, from a list that the keyboard reaches."""
-    key = "choose_neuron"
-    ffn, _ = session.present.build()
-    st.session_state[key] = session.view.neuron
+    neuron = session.view.neuron
+    key = key_showing("choose_neuron", neuron)
+
+    def chosen() -> None:
+        remember_shown("choose_neuron", st.session_state[key])
+        look_at(neuron=st.session_state[key])
+
     st.selectbox(
         "Neuron",
-        range(ffn.d_ff),
-        index=None,
+        range(session.present.build()[0].d_ff),
+        index=neuron,
         placeholder="none chosen",
         format_func=names_of(session.present).neuron,
         key=key,
-        on_change=lambda: look_at(neuron=st.session_state[key]),
+        on_change=chosen,
     )
+
+
+def key_showing(name: str, value: float | None) -> str:
+    """A key for a widget that shows `value`, which is changed elsewhere on the page as well: then it is a new widget.
+
+    A message that left the browser before it knew of the change still holds the old widget's value, and of the same
+    widget Streamlit would take that for a choice.
+    """
+    number, shown = st.session_state.get(name, (0, value))
+    if shown != value:
+        number += 1
+    st.session_state[name] = (number, value)
+    return f"{name}_{number}"
+
+
+def remember_shown(name: str, value: float | None) -> None:
+    """Note that a person has set the widget of `key_showing`, which goes on as it is."""
+    number, _ = st.session_state[name]
+    st.session_state[name] = (number, value)
 
 
 def open_page(title: str) -> Session:
@@ -103,16 +129,16 @@ def open_page(title: str) -> Session:
     return session
 
 
-DRAWING = 0.15
+DRAWING = 0.2
 """Seconds for the browser to draw what a person acts on: the rest of the page, sent at once, would take its time."""
 
 Part = Callable[[Session], None]
 
 
-def drawn_first(*, hears: str) -> Callable[[Part], Part]:
+def drawn_first(*, hears: str | None = None) -> Callable[[Part], Part]:
     """Make a fragment of a part of a page: what is done in it is drawn there first, and then in the rest of the page.
 
-    The part draws a `live_plot` with the key `hears` and with `hears_views`, so that a neuron or position chosen
+    With `hears` the part draws a `live_plot` of that key with `hears_views`, so that a neuron or position chosen
     anywhere on the page is drawn there first as well.
     """
 
@@ -120,7 +146,7 @@ def drawn_first(*, hears: str) -> Callable[[Part], Part]:
         @st.fragment
         @wraps(part)
         def drawn(shown: Session) -> None:
-            session = received(sent_through(hears))
+            session = received(sent_through(hears)) if hears else current()
             part(session)
             if _seen(session) != _seen(shown):
                 time.sleep(DRAWING)

@@ -3,27 +3,15 @@
 import streamlit as st
 
 from ffn_app import curve_tables as tables
-from ffn_app.curve_controls import curve_controls, neurons_of_the_network
-from ffn_app.figures.curves import bell, curve_panels, one_matrix
+from ffn_app.curves_page import curve_lab, neurons_of_the_network
+from ffn_app.figures.curves import one_matrix
 from ffn_app.live_plot import live_plot
 from ffn_app.shell import open_page
 from ffn_core.curves import linear_map
 
 session = open_page("GELU and ReLU")
-view = session.view
 ffn, x = session.present.build()
-curves, low, high, pair = curve_controls(view.reading)
-
-plot, beside = st.columns([5, 2])
-with plot:
-    live_plot(curve_panels(curves, low=low, high=high, pair=pair, reading=view.reading), key="curves")
-with beside:
-    st.markdown(f"**All curves at x = {view.reading:g}**")
-    st.table(tables.reading_rows(curves, pair, view.reading), hide_index=True)
-    st.write("To read elsewhere, drag the brown line, press on a curve, or type x above.")
-    st.markdown("**GELU is x times a probability**")
-    live_plot(bell(view.reading), key="bell")
-st.table(tables.landmark_rows(curves), hide_index=True)
+curve_lab(session)
 
 st.header("This network's neurons on the curve")
 neurons_of_the_network(session)
@@ -44,4 +32,4 @@ if none.open:
             live_plot(one_matrix(linear), key="one_matrix")
         with words:
             st.table(tables.without_rows(ffn, x, linear), hide_index=True)
-            st.dataframe(tables.both_ways_rows(ffn, x, linear, view.position), hide_index=True)
+            st.dataframe(tables.both_ways_rows(ffn, x, linear, session.view.position), hide_index=True)

@@ -262,7 +262,8 @@ def test_sorted_bars_fall_from_left_to_right_and_keep_their_neurons(lesson):
 
 
 def test_the_followed_neuron_is_marked_where_its_bar_stands(lesson):
-    [shape] = before_and_after(lesson, 0, ordered=True, neuron=3).figure.layout.shapes
+    shape, name = before_and_after(lesson, 0, ordered=True, neuron=3).figure.layout.shapes
+    assert name.label.text == "neuron 3"
     assert (shape.x0, shape.x1) == (1.5, 2.5)  # 0.57 is third of eight
 
 

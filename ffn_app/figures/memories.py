@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from ffn_app.board.names import Names
-from ffn_app.figures.drawing import Drawing, PlotTrace, bars, layout, side_by_side
+from ffn_app.figures.drawing import MOST_BARS, Drawing, PlotTrace, bars, layout, side_by_side
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
@@ -185,6 +185,8 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
             (trace.output[p], "whole output", "output"),
         )
     ]
+    if ffn.d_model > MOST_BARS:
+        traces[-2:] = reversed(traces[-2:])  # outlines lie over each other: the smaller one in front
     every = max(1, math.ceil(ffn.d_model / 8))
     ticks = [*range(0, ffn.d_model + 1 - every, every), ffn.d_model]
     domains = side_by_side(0.42, 0.2, 0.38)

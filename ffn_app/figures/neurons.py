@@ -57,17 +57,12 @@ def neurons_on_curve(
     if neuron is not None:
         at = (float(hidden[neuron]), float(activated[neuron]))
         followed = f" {names.neuron(neuron)} goes from {short_number(at[0])} to {short_number(at[1])}."
-        # A shape, not a point: the points stay as they are, and that the ring moves costs next to nothing.
+        # A shape with a label, neither a point nor an annotation: those would have Plotly draw all the points again.
         look["shapes"] = [
             {
                 "type": "circle", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": at[0], "yanchor": at[1],
                 "x0": -11, "x1": 11, "y0": -11, "y1": 11, "line": {"width": 3, "color": concept("values")},
-            }
-        ]  # fmt: skip
-        look["annotations"] = [
-            {
-                "x": at[0], "y": at[1], "text": f"neuron {neuron}", "ax": 0, "ay": -34, "arrowcolor": concept("values"),
-                "standoff": 12,
+                "label": {"text": f"neuron {neuron}", "textposition": "top center", "yanchor": "bottom", "padding": 14},
             }
         ]  # fmt: skip
     return Drawing(
@@ -126,18 +121,12 @@ def before_and_after(
                 "type": "rect", "xref": "x", "yref": "paper", "x0": at - 0.5, "x1": at + 0.5, "y0": 0, "y1": 1,
                 "layer": "below", "fillcolor": concept("values"), "opacity": 0.25,
                 "line": {"color": concept("values"), "width": 2},
-            }
-        ]  # fmt: skip
-        look["annotations"] = [
+            },
             {
-                "x": at,
-                "yref": "paper",
-                "y": 0,
-                "yanchor": "bottom",
-                "text": f"neuron {neuron}",
-                "showarrow": False,
-            }
-        ]
+                "type": "line", "xref": "x", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": {"width": 0},
+                "label": {"text": f"neuron {neuron}", "textposition": "start", "textangle": 0, "yanchor": "bottom"},
+            },
+        ]  # fmt: skip
     return Drawing(
         traces=bars,
         layout=look,

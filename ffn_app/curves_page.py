@@ -1,10 +1,12 @@
-"""The controls above the curves: which ones, over which range, which difference, and where to read them."""
+"""The parts of the page "GELU and ReLU" that a reader sets: the curves, and the neurons on them."""
 
 from typing import Any, NamedTuple
 
 import streamlit as st
 
+from ffn_app import curve_tables as tables
 from ffn_app.board.names import names_of
+from ffn_app.figures.curves import bell, curve_panels
 from ffn_app.figures.neurons import before_and_after, neurons_on_curve
 from ffn_app.live_plot import live_plot
 from ffn_app.session import MOST_READING, Session
@@ -29,7 +31,7 @@ class Choice(NamedTuple):
     pair: tuple[str, str]
 
 
-def curve_controls(reading: float) -> Choice:
+def _controls(reading: float) -> Choice:
     """Draw the controls. `reading` is the x that the curves are read at now."""
     state = st.session_state
     for key, value in START.items():
@@ -71,6 +73,23 @@ def curve_controls(reading: float) -> Choice:
         start.error(f"x must run from a smaller number to a larger one; {low:g} to {high:g} is still drawn.")
     state["curves_drawn"] = (low, high)
     return Choice(tuple(curves), low, high, pair)
+
+
+@drawn_first()
+def curve_lab(session: Session) -> None:
+    """The curves over the range that the reader sets, read at one x."""
+    reading = session.view.reading
+    curves, low, high, pair = _controls(reading)
+    plot, beside = st.columns([5, 2])
+    with plot:
+        live_plot(curve_panels(curves, low=low, high=high, pair=pair, reading=reading), key="curves")
+    with beside:
+        st.markdown(f"**All curves at x = {reading:g}**")
+        st.table(tables.reading_rows(curves, pair, reading), hide_index=True)
+        st.write("To read elsewhere, drag the brown line, press on a curve, or type x above.")
+        st.markdown("**GELU is x times a probability**")
+        live_plot(bell(reading), key="bell")
+    st.table(tables.landmark_rows(curves), hide_index=True)
 
 
 @drawn_first(hears="bars")
