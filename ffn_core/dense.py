@@ -263,10 +263,14 @@ def _positions(lead: tuple[int, ...]) -> str:
 
 
 def check_widths(**widths: int) -> None:
-    """Raise a ValueError that names the first of `widths` that is below 1."""
+    """Raise a ValueError that names the first of `widths` that is no integer or below 1."""
     for name, width in widths.items():
-        if operator.index(width) < 1:
-            raise ValueError(f"{name} must be at least 1, got {width}")
+        try:
+            if operator.index(width) >= 1:
+                continue
+        except TypeError:
+            pass
+        raise ValueError(f"{name} must be at least 1 and an integer, got {width!r}")
 
 
 def checked_x(x: ArrayLike, w_in: Array) -> Array:
