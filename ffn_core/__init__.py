@@ -27,7 +27,15 @@ arXiv:2012.14913, and not attention's.
 from ffn_core import curves, memories
 from ffn_core.activations import ACTIVATIONS, Activation, activation
 from ffn_core.dense import FFN, Gradients, Trace
-from ffn_core.examples import EXAMPLES, Example, Printed, example, lesson_differences, random_example
+from ffn_core.examples import (
+    EXAMPLES,
+    VARIANTS,
+    Example,
+    Printed,
+    example,
+    lesson_differences,
+    random_example,
+)
 from ffn_core.explain import Explanation, Term, explain
 from ffn_core.scenario import Scenario
 
@@ -35,6 +43,7 @@ __all__ = [
     "ACTIVATIONS",
     "EXAMPLES",
     "FFN",
+    "VARIANTS",
     "Activation",
     "Example",
     "Explanation",

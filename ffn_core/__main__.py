@@ -13,7 +13,7 @@ import numpy as np
 
 from ffn_core.activations import ACTIVATIONS
 from ffn_core.dense import Trace
-from ffn_core.examples import EXAMPLES, example
+from ffn_core.examples import EXAMPLES, VARIANTS, example
 from ffn_core.scenario import Scenario
 from ffn_core.trace_text import arrays_of, difference_lines, trace_lines
 
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status; misuse exits with 2."""
     parser = _Parser(prog="python -m ffn_core", description="Print every number of a feed-forward network.")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--example", metavar="NAME", default="lesson", help=f"one of {', '.join(EXAMPLES)}")
+    source.add_argument(
+        "--example", metavar="NAME", default="lesson", help=f"one of {', '.join((*EXAMPLES, *VARIANTS))}"
+    )
     source.add_argument(
         "--link", metavar="URL", help="the scenario of a link from the app, or of its query string"
     )
