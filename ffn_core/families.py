@@ -6,21 +6,24 @@ axis, beside the router; what else it is made of are its options, which are numb
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ffn_core.activations import Array
-from ffn_core.checks import EditError
-from ffn_core.dense import FFN
+from ffn_core.checks import EditError, check_integer, check_number, short
+from ffn_core.dense import FFN, Layout
 from ffn_core.gated import GatedFFN
 from ffn_core.moe import MoE
 
 Layer: TypeAlias = FFN | GatedFFN | MoE
 Family = Literal["dense", "gated", "experts"]
 Axes = dict[str, tuple[str, ...]]
+
+OPTIONS = ("top_k", "renormalize", "capacity")
+MAX_CAPACITY = 100.0
 
 _NETWORK_AXES: dict[type[FFN] | type[GatedFFN], Axes] = {
     FFN: {
@@ -78,6 +81,19 @@ class Kind:
         stacks = {name: np.stack([getattr(expert, name) for expert in layer.experts]) for name in names}
         return {"router": layer.router, **stacks}
 
+    def sizes(self, layer: Layer) -> dict[str, int]:
+        """How long each axis of the layer's weights is: d_model, d_ff, and of a mixture n_experts."""
+        return {
+            axis: n
+            for name, array in self.weights(layer).items()
+            for axis, n in zip(self.axes[name], array.shape, strict=True)
+        }
+
+    @property
+    def activation(self) -> str:
+        """The nonlinearity of a network that does not say its own."""
+        return "silu" if self.network is GatedFFN else "gelu_tanh"
+
     def options(self, layer: Layer) -> dict[str, float | int]:
         """What the layer is besides its weights: of a mixture top_k, renormalize (0 or 1) and capacity (a factor, 0 for
         no limit).
@@ -85,29 +101,32 @@ class Kind:
         if not isinstance(layer, MoE):
             return {}
         capacity = 0.0 if layer.capacity is None else float(layer.capacity)
-        return {"top_k": layer.top_k, "renormalize": int(layer.renormalize), "capacity": capacity}
+        return dict(zip(OPTIONS, (layer.top_k, int(layer.renormalize), capacity), strict=True))
 
     def build(
-        self, weights: Mapping[str, Array], activation: str, options: Mapping[str, float | int]
+        self,
+        weights: Mapping[str, Array],
+        activation: str,
+        options: Mapping[str, float | int],
+        layout: Layout = "out_in",
     ) -> Layer:
         """The layer of these weights, every array of `axes` but x; a ValueError says which does not fit.
 
-        An activation is that of all experts.
+        An activation is that of all experts, a layout (see `FFN.from_arrays`) that of their matrices.
         """
+        network: Any = partial(self.network.from_arrays, activation=activation, layout=layout)
         if not self.mixes:
-            return self.network(**weights, activation=activation)
+            alone: Layer = network(**weights)
+            return alone
         stacks = {name: weights[name] for name in _NETWORK_AXES[self.network]}
-        n_experts = len(weights["router"])
+        n_experts = len(np.atleast_1d(weights["router"]))
         for name, stack in stacks.items():
             if stack.ndim != len(self.axes[name]) or len(stack) != n_experts:
                 raise ValueError(
                     f"{name} must be [{', '.join(self.axes[name])}] with {n_experts} experts, as many as the router "
                     f"has rows, got {list(stack.shape)}"
                 )
-        experts = [
-            self.network(**{name: stack[e] for name, stack in stacks.items()}, activation=activation)
-            for e in range(n_experts)
-        ]
+        experts = [network(**{name: stack[e] for name, stack in stacks.items()}) for e in range(n_experts)]
         return MoE(
             router=weights["router"],
             experts=experts,
@@ -134,6 +153,16 @@ KINDS: dict[str, Kind] = {
         Kind(name="experts_gated", family="experts", network=GatedFFN),
     )
 }
+
+
+def check_option(name: str, value: Any, n_experts: int) -> float | int:
+    """`value`, if a mixture of so many experts can have it as this one of OPTIONS; an EditError says what it may be."""
+    if name != "capacity":
+        return check_integer(name, value, *((1, n_experts) if name == "top_k" else (0, 1)))
+    factor = check_number(name, value)
+    if not 0 <= factor <= MAX_CAPACITY:
+        raise EditError(f"{name} must be from 0, no limit, to {MAX_CAPACITY:g}, got {short(value)}")
+    return factor
 
 
 def activation_of(layer: Layer) -> str:

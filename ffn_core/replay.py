@@ -11,14 +11,13 @@ import numpy.typing as npt
 from ffn_core.bases import MAX_EDITED, MAX_EXPERTS, Base, name_of, start_of
 from ffn_core.checks import EditError, check_integer, check_number, check_word, short
 from ffn_core.examples import random_example
-from ffn_core.families import Kind, Layer, kind_of
+from ffn_core.families import OPTIONS, Kind, Layer, check_option, kind_of
 from ffn_core.link import RawEdit
 from ffn_core.memories import with_strengths
 
 Array = npt.NDArray[np.float64]
 
 MAX_STRENGTH = 100.0
-MAX_CAPACITY = 100.0
 MAX_EDITS = 5000
 MAX_WORK = 10_000_000
 """Random numbers drawn while edits are replayed; in ordinary use a second's work at most."""
@@ -230,7 +229,8 @@ class State:
         return np.array(drawn.x if array == "x" else self.kind.weights(drawn.ffn)[array], np.float64)
 
     def _resize(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
-        width = check_integer(name, value, 1, self._most(name, index))
+        self._check_place(name, index)
+        width = check_integer(name, value, 1, self.most[name])
         before = self.size(name)
         self.take_time(self.n_numbers // 10)
         for array, axes in self.kind.axes.items():
@@ -254,33 +254,17 @@ class State:
         for array, drawn in self.kind.weights(alone).items():
             self.arrays[array][place] = drawn[0]
 
-    def _most(self, name: str, index: tuple[Any, ...]) -> int:
-        """The largest value of a size or a count."""
-        self._no_index(name, index)
-        return self.size("n_experts") if name == "top_k" else self.most[name]
+    def _option(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
+        self._check_place(name, index)
+        self.options[name] = check_option(name, value, self.size("n_experts"))
+        return Edit(name, (), self.options[name])
 
-    def _no_index(self, name: str, index: tuple[Any, ...]) -> None:
+    def _check_place(self, name: str, index: tuple[Any, ...]) -> None:
+        """What belongs to the whole layer has no index, and some of it belongs to a mixture."""
         if name in _OF_MIXTURES and not self.kind.mixes:
             raise EditError(f"{name} is for a mixture of experts, and this network is {self.kind.family}")
         if index != ():
             raise EditError(f"{name} takes no index, as in ({name!r}, (), 1); got {short(index)}")
-
-    def _top_k(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
-        self.options[name] = check_integer(name, value, 1, self._most(name, index))
-        return Edit(name, (), self.options[name])
-
-    def _renormalize(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
-        self._no_index(name, index)
-        self.options[name] = check_integer(name, value, 0, 1)
-        return Edit(name, (), self.options[name])
-
-    def _capacity(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
-        self._no_index(name, index)
-        factor = check_number(name, value)
-        if not 0 <= factor <= MAX_CAPACITY:
-            raise EditError(f"{name} must be from 0, no limit, to {MAX_CAPACITY:g}, got {short(value)}")
-        self.options[name] = factor
-        return Edit(name, (), factor)
 
     def _strength(self, name: str, index: tuple[Any, ...], value: Any) -> Edit:
         if self.kind.mixes:
@@ -346,11 +330,9 @@ _OPERATIONS: dict[str, Callable[[State, str, tuple[Any, ...], Any], Edit]] = {
     "word": State._rename,
     "strength": State._strength,
     "n_experts": State._resize,
-    "top_k": State._top_k,
-    "renormalize": State._renormalize,
-    "capacity": State._capacity,
+    **dict.fromkeys(OPTIONS, State._option),
 }
-_OF_MIXTURES = ("n_experts", "top_k", "renormalize", "capacity")
+_OF_MIXTURES = ("n_experts", *OPTIONS)
 
 
 def _parts(edit: Any) -> tuple[str, tuple[Any, ...], Any]:
@@ -389,11 +371,7 @@ def steps_to(
 
     kind = kind_of(layer)
     weights = kind.weights(layer)
-    wanted = {
-        axis: n
-        for name, array in weights.items()
-        for axis, n in zip(kind.axes[name], array.shape, strict=True)
-    }
+    wanted = kind.sizes(layer)
     if kind is not state.kind:
         raise EditError(
             f"this scenario is {state.kind.name}, and the network {kind.name}; start from {_random_base(kind, wanted)}"

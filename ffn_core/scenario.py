@@ -28,9 +28,9 @@ from ffn_core.bases import (
 )
 from ffn_core.checks import MAX_WORD, EditError, check_word
 from ffn_core.examples import example
-from ffn_core.families import KINDS, Family, Kind, Layer, activation_of
+from ffn_core.families import KINDS, MAX_CAPACITY, Family, Kind, Layer, activation_of
 from ffn_core.link import MAX_EDIT_TEXT, decode, encode, plain_text
-from ffn_core.replay import MAX_CAPACITY, MAX_EDITS, MAX_STRENGTH, MAX_WORK, Array, Edit, State, steps_to
+from ffn_core.replay import MAX_EDITS, MAX_STRENGTH, MAX_WORK, Array, Edit, State, steps_to
 
 __all__ = [
     "ARRAYS",
