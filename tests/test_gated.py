@@ -40,6 +40,14 @@ def make(d_model: int = 4, d_ff: int = 8, **changes: Any) -> GatedFFN:
     return GatedFFN(**arrays | changes)
 
 
+def single(values: Any) -> Array:
+    return np.array(values, np.float32)
+
+
+def half(values: Any) -> Array:
+    return np.array(values, np.float16)
+
+
 def one_neuron(gate: float, up: float, activation: str) -> float:
     """What a network of one neuron puts out whose two keys match x = 1 so."""
     ffn = GatedFFN(w_gate=[[gate]], w_up=[[up]], w_down=[[1]], activation=activation)
@@ -115,12 +123,12 @@ def test_positions_do_not_see_each_other():
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_large_values_in_float32_stay_finite(name):
     ffn = GatedFFN(
-        w_gate=np.float32([[1], [-1]]),
-        w_up=np.float32([[1], [1]]),
-        w_down=np.float32([[1, 1]]),
+        w_gate=single([[1], [-1]]),
+        w_up=single([[1], [1]]),
+        w_down=single([[1, 1]]),
         activation=name,
     )
-    x = np.float32([[1e5], [-1e5], [3e12]]) if name == "relu2" else np.float32([[1e5], [-1e5], [1e19]])
+    x = single([[1e5], [-1e5], [3e12]]) if name == "relu2" else single([[1e5], [-1e5], [1e19]])
     trace = ffn.forward(x)
     gradients = trace.backward(np.ones((3, 1)))
     for holder, names in (
@@ -134,16 +142,14 @@ def test_large_values_in_float32_stay_finite(name):
 
 def test_a_closed_gate_passes_no_gradient_however_large_the_rest():
     # up times d_activated is beyond float32, and infinity times the slope 0 would be NaN.
-    ffn = GatedFFN(
-        w_gate=np.float32([[-1]]), w_up=np.float32([[1e20]]), w_down=np.float32([[1e20]]), activation="relu"
-    )
-    gradients = ffn.forward(np.float32([1])).backward([1])
+    ffn = GatedFFN(w_gate=single([[-1]]), w_up=single([[1e20]]), w_down=single([[1e20]]), activation="relu")
+    gradients = ffn.forward(single([1])).backward([1])
     assert gradients.hidden.tolist() == [0]
     assert gradients.x.tolist() == [0]
 
 
 def test_infinite_weights_run_without_a_warning():
-    trace = make(w_gate=np.full((8, 4), np.inf)).forward([[1.0, 1, 1, 1], [0, 1, -1, 2]])
+    trace = make(w_gate=np.full((8, 4), np.inf)).forward([[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, -1.0, 2.0]])
     assert np.isposinf(trace.gate[0]).all()
     assert np.isnan(trace.gate[1]).all()
     trace.backward(np.ones((2, 4)))
@@ -217,10 +223,10 @@ def test_nothing_in_a_network_or_a_trace_can_be_written_to():
 
 def test_float16_weights_are_computed_in_float32():
     # Case N4.
-    half = {
-        name: np.float16(value) for name, value in (("w_gate", [[0]]), ("w_up", [[300]]), ("w_down", [[300]]))
+    weights: dict[str, Any] = {
+        name: half(value) for name, value in (("w_gate", [[0]]), ("w_up", [[300]]), ("w_down", [[300]]))
     }
-    trace = GatedFFN(**half, b_gate=np.float16([1]), activation="identity").forward(np.float16([1]))
+    trace = GatedFFN(**weights, b_gate=half([1]), activation="identity").forward(half([1]))
     assert trace.output.tolist() == [90000]
     assert trace.output.dtype == np.float32
 
@@ -397,8 +403,9 @@ def test_llama_takes_eight_thirds_and_rounds_up(d_model, multiplier, multiple_of
 def test_no_float_error_decides_a_width():
     # 1.15 times 200 is 230; in floats it is 229.99999999999997.
     assert int(1.15 * 200) == 229
-    assert llama_d_ff(75, 1.15, 1) == llama_d_ff(75, np.float32(1.15), 1) == 230
-    assert llama_d_ff(75, Fraction(23, 20), 1) == 230  # type: ignore[arg-type]
+    others: list[Any] = [np.float32(1.15), np.float64(1.15), Fraction(23, 20)]
+    for multiplier in (1.15, *others):
+        assert llama_d_ff(75, multiplier, 1) == 230
     assert llama_d_ff(3 * 10**20, None, 1) == 8 * 10**20
 
 
