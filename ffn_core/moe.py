@@ -68,9 +68,9 @@ def route(logits: ArrayLike, top_k: int, renormalize: bool = True) -> Routing:
 def expert_capacity(n_tokens: int, n_experts: int, top_k: int, factor: float) -> int:
     """How many tokens an expert takes: ceil(n_tokens · top_k / n_experts · factor).
 
-    A factor of 1 is just enough where all experts get equally many. It means the decimal that it is written as and the
-    product is worked out in fractions: 100 tokens, top 1 of 10 experts and 1.1 give 11, where floats give
-    11.000000000000002 and so 12.
+    A factor of 1 is just enough where all experts get equally many. It means the decimal that it is written as, and
+    the product is worked out in fractions: 100 tokens, top 1 of 2 experts and 1.1 give 55, where floats give
+    55.00000000000001 and so 56.
     """
     if as_index(n_tokens) < 0:
         raise ValueError(f"n_tokens must be an integer, 0 or more, got {n_tokens!r}")
