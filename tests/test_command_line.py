@@ -127,7 +127,7 @@ def test_json_holds_every_number_of_a_gated_network_or_a_mixture(run, name):
 
 def test_a_gated_network_and_a_mixture_are_written_out(run):
     # Case S4 is the second position of this example.
-    assert "activated[1][0] = SiLU(1) * (-2)" in run("--example", "gates").out
+    assert "activated[1][0] = SiLU(1.0)*(-2.0) = 0.7311*(-2.0) = -1.462" in run("--example", "gates").out
     edited = Scenario(base="experts").edit(("top_k", (), 1), ("router", (0, 0), 5.0))
     text = run("--link", urlencode(edited.to_query()), "--activation", "tanh").out
     assert "4 experts, top 1" in text
