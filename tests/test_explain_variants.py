@@ -9,7 +9,7 @@ from ffn_core import FFN, GatedFFN, MoE, explain
 from ffn_core.trace_text import arrays_of, trace_lines
 
 GATED = GatedFFN(
-    w_gate=[[1, 0], [0, 1]], w_up=[[-2, 0], [0.5, 0]], w_down=[[1, 0.3], [2, 0]], b_up=[0, 1]
+    w_gate=[[1, 0], [0, 1]], w_up=[[-2.0, 0.0], [0.5, 0.0]], w_down=[[1.0, 0.3], [2.0, 0.0]], b_up=[0, 1]
 ).forward([[1, -1]])
 
 # The logits are x; the experts put out [0.4, 0], [-0.1, 2] and [7, 7], the shared one [0.5, 1].

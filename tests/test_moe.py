@@ -58,7 +58,7 @@ def test_the_greatest_logits_are_chosen_and_ties_go_to_the_lowest_index(logits, 
 
 def test_ties_among_many_experts_still_go_to_the_lowest():
     # An unstable sort, which NumPy uses for more than 16, would mix them.
-    assert route(np.zeros(200), 5).chosen.tolist() == [0, 1, 2, 3, 4]
+    assert route(np.tile([0, 1], 100), 5).chosen.tolist() == [1, 3, 5, 7, 9]
 
 
 def test_leading_axes_stay():
@@ -113,7 +113,7 @@ def test_logits_are_of_at_least_one_expert(logits):
     [
         ((8, 4, 2, 1.0), 4),
         ((8, 4, 2, 1.25), 5),
-        ((7, 4, 1, 1.0), 2),  # 1.75
+        ((5, 4, 1, 1.0), 2),  # 1.25
         ((100, 2, 1, 1.1), 55),  # floats make it 55.00000000000001, and so 56
         ((100, 2, 1, np.float32(1.1)), 55),
         ((0, 4, 2, 1.5), 0),
