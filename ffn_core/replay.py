@@ -427,9 +427,7 @@ def _writes(name: str, have: Array, wanted: npt.NDArray[Any]) -> list[RawEdit]:
         return [(name, (), float(wanted.flat[0]))]
     few = len(places) <= MAX_EDITS // 8
     edits: list[RawEdit] = []
-    for lead in np.ndindex(
-        have.shape[:-2]
-    ):  # the experts of a stack; once, with (), for a matrix or a vector
+    for lead in np.ndindex(have.shape[:-2]):  # each expert of a stack; () once for a matrix or a vector
         part = wanted[lead]
         places = np.argwhere(have[lead] != part)
         if not len(places):
