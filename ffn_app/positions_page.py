@@ -194,7 +194,8 @@ def _verdict(what: str, comparison: Comparison) -> None:
 
 def _trace(scenario: Scenario) -> Trace:
     ffn, x = scenario.build()
-    return ffn.forward(x)
+    trace: Trace = ffn.forward(x)
+    return trace
 
 
 def _before(scenario: Scenario) -> Trace:

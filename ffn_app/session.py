@@ -16,7 +16,7 @@ import numpy as np
 from ffn_app.look import Look, settle
 from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
-from ffn_core.examples import EXAMPLES
+from ffn_core.examples import EXAMPLES, VARIANTS
 from ffn_core.matrix_text import parse_matrix, parse_number
 from ffn_core.scenario import Edit, EditError, RandomBase, Scenario
 
@@ -71,8 +71,8 @@ class View:
 
     def within(self, scenario: Scenario) -> "View":
         """The same view with position, neuron and step inside the scenario's bounds."""
-        ffn, x = scenario.build()
-        inside = self.neuron is not None and self.neuron < ffn.d_ff
+        layer, x = scenario.build()
+        inside = self.neuron is not None and self.neuron < scenario.kind.sizes(layer)["d_ff"]
         return replace(
             self,
             position=min(self.position, len(x) - 1),
@@ -218,13 +218,13 @@ def _edit(session: Session, event: Mapping[str, Any]) -> Session:
 
 def _paste(session: Session, event: Mapping[str, Any]) -> Session:
     array, index = event["array"], tuple(event["index"])
-    ffn, x = session.present.build()
-    target = {"x": x, "w1": ffn.w1, "b1": ffn.b1, "w2": ffn.w2, "b2": ffn.b2}[array]
+    target = session.present.arrays[array]
     if len(index) != target.ndim or not all(
         _is_count(i) and i < n for i, n in zip(index, target.shape, strict=True)
     ):
         raise ValueError(f"{array} is {_by(target.shape)}: there is no cell {list(index)[:3]} to paste at")
     matrix = parse_matrix(str(event["text"]))
+    target, corner = target[index[:-2]], index[-2:]  # within one expert of a stack
     if target.ndim == 1:
         if 1 not in matrix.shape:
             raise ValueError(
@@ -233,7 +233,7 @@ def _paste(session: Session, event: Mapping[str, Any]) -> Session:
         matrix = matrix.ravel()
     elif array == "x" and matrix.shape[1] == 1 and target.shape[1] > 1:
         matrix = matrix.T  # x is drawn as a column: a pasted column runs down it
-    room = tuple(size - first for size, first in zip(target.shape, index, strict=True))
+    room = tuple(size - first for size, first in zip(target.shape, corner, strict=True))
     if any(need > have for need, have in zip(matrix.shape, room, strict=True)):
         raise ValueError(
             f"what was pasted has {_by(matrix.shape)} numbers, but from {array}{''.join(f'[{i}]' for i in index)} on "
@@ -303,7 +303,7 @@ def _select(session: Session, event: Mapping[str, Any]) -> Session:
 
 def _base(session: Session, event: Mapping[str, Any]) -> Session:
     name = event["name"]
-    if name not in EXAMPLES:
+    if name not in EXAMPLES and name not in VARIANTS:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, Scenario(base=name))
     return replace(chosen, view=View(compare=session.view.compare), look=None, colours_of=None)

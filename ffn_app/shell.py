@@ -170,6 +170,7 @@ def sent_through(key: str) -> Any:
 def _frame_data(title: str, session: Session) -> dict[str, Any]:
     scenario = session.present
     ffn, x = scenario.build()
+    sizes = scenario.kind.sizes(ffn)
     query, too_long = link(session)
     base = scenario.base if isinstance(scenario.base, str) else "other"
     examples = [(name, example.title) for name, example in EXAMPLES.items()]
@@ -190,7 +191,7 @@ def _frame_data(title: str, session: Session) -> dict[str, Any]:
         keep(replace(session, give=None))
     return {
         "title": title,
-        "size": f"d_model {ffn.d_model} → d_ff {ffn.d_ff} → d_model {ffn.d_model}",
+        "size": f"d_model {sizes['d_model']} → d_ff {sizes['d_ff']} → d_model {sizes['d_model']}",
         "log": {"client": session.client, "applied": session.applied, "token": token(scenario)},
         "query": query,
         "too_long": too_long,

@@ -9,6 +9,7 @@ from ffn_app.session import Session, moved
 from ffn_app.shell import change, current, keep
 from ffn_core import weight_files
 from ffn_core.dense import Layout
+from ffn_core.families import kind_of
 from ffn_core.matrix_text import format_matrix, parse_matrix
 from ffn_core.scenario import (
     ARRAYS,
@@ -192,8 +193,8 @@ def _open() -> None:
         st.error(str(error))
         return
     if isinstance(loaded, weight_files.Loaded):
-        ffn = loaded.ffn
-        st.write(f"A network, d_model {ffn.d_model} and d_ff {ffn.d_ff}.")
+        sizes = kind_of(loaded.ffn).sizes(loaded.ffn)
+        st.write(f"A network, d_model {sizes['d_model']} and d_ff {sizes['d_ff']}.")
         if st.button("Open it"):
             _apply(lambda scenario: _opened(scenario, loaded))
     else:
@@ -204,15 +205,20 @@ def _open() -> None:
 
 
 def _opened(scenario: Scenario, loaded: weight_files.Loaded) -> Scenario:
-    """The scenario holding a file's network; a large one starts from random weights of its size."""
-    ffn = loaded.ffn
+    """The scenario holding a file's network; a large one, or another kind, starts from random weights of its size."""
+    kind = kind_of(loaded.ffn)
+    new, now = kind.sizes(loaded.ffn), scenario.kind.sizes(scenario.build()[0])
     n_positions = len(loaded.x) if loaded.x is not None else len(scenario.words)
-    current_ffn, _ = scenario.build()
-    fits = ffn.d_model <= max(MAX_EDITED["d_model"], current_ffn.d_model) and ffn.d_ff <= max(
-        MAX_EDITED["d_ff"], current_ffn.d_ff
+    fits = kind is scenario.kind and all(
+        new[axis] <= max(MAX_EDITED[axis], now[axis]) for axis in ("d_model", "d_ff")
     )
-    start = scenario if fits else Scenario(base=RandomBase(ffn.d_model, ffn.d_ff, n_positions, 0))
-    return start.holding(ffn, loaded.x, loaded.words)
+    if fits:
+        start = scenario
+    else:
+        n_experts = new.get("n_experts", 0)
+        base = RandomBase(new["d_model"], new["d_ff"], n_positions, 0, kind=kind.name, n_experts=n_experts)
+        start = Scenario(base=base)
+    return start.holding(loaded.ffn, loaded.x, loaded.words)
 
 
 def _save(session: Session) -> None:

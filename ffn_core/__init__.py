@@ -20,6 +20,28 @@ One name has one meaning everywhere:
     neuron      an index into d_ff
     position    an index into the leading axes of x, for one such axis the sequence
 
+A gated network, output = w_down · (act(w_gate · x) * (w_up · x)), has two keys a neuron:
+
+    w_gate      row j is what opens neuron j's gate                        [d_ff, d_model]
+    w_up        row j is what passes through it                            [d_ff, d_model]
+    w_down      plays w2: column j is value j                              [d_model, d_ff]
+    b_gate, b_up, b_down   their biases, None where the layer has none     [d_ff], [d_ff], [d_model]
+    hidden      w_gate · x + b_gate, the gate's pre-activation             [..., d_ff]
+    gate        act(hidden)                                                [..., d_ff]
+    up          w_up · x + b_up, the linear branch                         [..., d_ff]
+    activated   gate * up                                                  [..., d_ff]
+
+A mixture of experts sends each position to a few of many such networks:
+
+    expert      one of the networks, an index into them
+    router      chooses experts; never called a gate                       [n_experts, d_model]
+    router_logits, router_probs   router · x, and its softmax              [..., n_experts]
+    chosen      the top_k experts of a position, the most probable first   [..., top_k]
+    routing_weights   what each one's output is multiplied by              [..., top_k]
+    dropped     chosen, but the expert had no room: the weight is 0        [..., top_k]
+    capacity    how many tokens (positions) an expert takes
+    load, importance   the share routed to each expert, and its mean probability   [n_experts]
+
 Matrices are [out, in], as in W @ x and `torch.nn.Linear`. Keys and values are those of Geva et al. 2021,
 arXiv:2012.14913, and not attention's.
 """
@@ -27,27 +49,61 @@ arXiv:2012.14913, and not attention's.
 from ffn_core import curves, memories
 from ffn_core.activations import ACTIVATIONS, Activation, activation
 from ffn_core.dense import FFN, Gradients, Trace
-from ffn_core.examples import EXAMPLES, Example, Printed, example, lesson_differences, random_example
+from ffn_core.examples import (
+    EXAMPLES,
+    VARIANTS,
+    Example,
+    Printed,
+    example,
+    lesson_differences,
+    random_example,
+)
 from ffn_core.explain import Explanation, Term, explain
+from ffn_core.gated import (
+    GLU_KINDS,
+    SHAZEER_2020,
+    SHAZEER_2020_SOURCE,
+    GatedFFN,
+    GatedGradients,
+    GatedTrace,
+    GLUKind,
+    llama_d_ff,
+)
+from ffn_core.moe import MoE, MoEGradients, MoETrace, Routing, expert_capacity, route
 from ffn_core.scenario import Scenario
 
 __all__ = [
     "ACTIVATIONS",
     "EXAMPLES",
     "FFN",
+    "GLU_KINDS",
+    "SHAZEER_2020",
+    "SHAZEER_2020_SOURCE",
+    "VARIANTS",
     "Activation",
     "Example",
     "Explanation",
+    "GLUKind",
+    "GatedFFN",
+    "GatedGradients",
+    "GatedTrace",
     "Gradients",
+    "MoE",
+    "MoEGradients",
+    "MoETrace",
     "Printed",
+    "Routing",
     "Scenario",
     "Term",
     "Trace",
     "activation",
     "curves",
     "example",
+    "expert_capacity",
     "explain",
     "lesson_differences",
+    "llama_d_ff",
     "memories",
     "random_example",
+    "route",
 ]

@@ -12,8 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from ffn_core.activations import ACTIVATIONS
-from ffn_core.dense import Trace
-from ffn_core.examples import EXAMPLES, example
+from ffn_core.examples import EXAMPLES, VARIANTS, example
 from ffn_core.scenario import Scenario
 from ffn_core.trace_text import arrays_of, difference_lines, trace_lines
 
@@ -26,20 +25,32 @@ class _Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Shown:
-    """What a command prints: a trace, what it is of, and whether it is the lesson's own."""
+    """What a command prints: a scenario, what it is, and whether it is the lesson's own."""
 
     title: str
     about: str
-    words: tuple[str, ...]
-    trace: Trace
-    is_lesson: bool
+    scenario: Scenario
+    is_linked: bool = False
+
+    @property
+    def is_lesson(self) -> bool:
+        """Whether the lesson's numbers can stand beside."""
+        return not self.is_linked and self.scenario.to_query() == {}
+
+    @property
+    def trace(self) -> Any:
+        """Every number of the scenario."""
+        layer, x = self.scenario.build()
+        return layer.forward(x)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status; misuse exits with 2."""
     parser = _Parser(prog="python -m ffn_core", description="Print every number of a feed-forward network.")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--example", metavar="NAME", default="lesson", help=f"one of {', '.join(EXAMPLES)}")
+    source.add_argument(
+        "--example", metavar="NAME", default="lesson", help=f"one of {', '.join((*EXAMPLES, *VARIANTS))}"
+    )
     source.add_argument(
         "--link", metavar="URL", help="the scenario of a link from the app, or of its query string"
     )
@@ -53,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         shown = _linked(arguments.link) if arguments.link is not None else _example(arguments.example)
         if arguments.activation is not None:
-            shown = _with_activation(shown, arguments.activation)
+            shown = replace(shown, scenario=shown.scenario.with_activation(arguments.activation))
     except ValueError as error:
         parser.error(str(error))
     if arguments.json:
@@ -68,9 +79,7 @@ def _example(name: str) -> _Shown:
     return _Shown(
         title=chosen.title,
         about=f"{chosen.description}\nSource: {chosen.source}",
-        words=chosen.words,
-        trace=chosen.ffn.forward(chosen.x),
-        is_lesson=name == "lesson",
+        scenario=Scenario(base=name),
     )
 
 
@@ -79,31 +88,24 @@ def _linked(url: str) -> _Shown:
     scenario, warnings = Scenario.from_query(parse_qs(query, keep_blank_values=True))
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    ffn, x = scenario.build()
     return _Shown(
         title="A scenario from a link",
         about="Its base with its edits applied.",
-        words=tuple(scenario.words),
-        trace=ffn.forward(x),
-        is_lesson=False,
+        scenario=scenario,
+        is_linked=True,
     )
 
 
-def _with_activation(shown: _Shown, name: str) -> _Shown:
-    ffn = replace(shown.trace.ffn, activation=name)
-    same = ffn.activation == shown.trace.ffn.activation
-    return replace(shown, trace=ffn.forward(shown.trace.x), is_lesson=shown.is_lesson and same)
-
-
 def _as_json(shown: _Shown) -> dict[str, Any]:
-    ffn, arrays = shown.trace.ffn, arrays_of(shown.trace)
+    scenario, arrays = shown.scenario, arrays_of(shown.trace)
+    layer, _ = scenario.build()
     return {
         "title": shown.title,
-        "words": shown.words,
-        "activation": ffn.activation,
-        "d_model": ffn.d_model,
-        "d_ff": ffn.d_ff,
-        "n_parameters": ffn.n_parameters,
+        "words": scenario.words,
+        "activation": scenario.activation,
+        **scenario.kind.sizes(layer),
+        **scenario.options,
+        "n_parameters": layer.n_parameters,
         "shapes": {name: array.shape for name, array in arrays.items()},
         **{name: _strict(array.tolist()) for name, array in arrays.items()},
     }
@@ -120,7 +122,7 @@ def _as_lesson(shown: _Shown) -> Iterator[str]:
     yield shown.title
     yield shown.about
     yield ""
-    yield from trace_lines(shown.trace, shown.words)
+    yield from trace_lines(shown.trace, shown.scenario.words)
     if shown.is_lesson:
         yield ""
         yield from difference_lines()

@@ -6,8 +6,9 @@ gradients. Words and shapes are those of the glossary in `ffn_core`.
 
 import math
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -17,6 +18,9 @@ from ffn_core.activations import activation as activation_called
 
 Layout = Literal["out_in", "in_out"]
 Position = int | tuple[int, ...]
+
+# The axes of every array in the layout "out_in"; the first array says how long they are.
+_AXES = {"w1": ("d_ff", "d_model"), "w2": ("d_model", "d_ff"), "b1": ("d_ff",), "b2": ("d_model",)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, init=False)
@@ -39,12 +43,9 @@ class FFN:
         self, *, w1: ArrayLike, b1: ArrayLike, w2: ArrayLike, b2: ArrayLike, activation: str = "gelu_tanh"
     ) -> None:
         """Check the shapes and keep read-only copies. Lists do as well, which a generated __init__ denies."""
-        given = (("w1", w1), ("b1", b1), ("w2", w2), ("b2", b2))
-        weights = {name: as_numbers(name, value) for name, value in given}
-        _check_shapes(weights, "out_in")
-        dtype = np.result_type(*weights.values())
+        weights = checked_weights({"w1": w1, "b1": b1, "w2": w2, "b2": b2}, _AXES)
         for name, array in weights.items():
-            object.__setattr__(self, name, _read_only(array.astype(dtype, copy=False)))
+            object.__setattr__(self, name, array)
         object.__setattr__(self, "activation", activation_called(activation).name)
 
     @classmethod
@@ -63,9 +64,7 @@ class FFN:
         unseen 0.
         """
         d_ff = 4 * d_model if d_ff is None else d_ff
-        for name, width in (("d_model", d_model), ("d_ff", d_ff)):
-            if operator.index(width) < 1:
-                raise ValueError(f"{name} must be at least 1, got {width}")
+        check_widths(d_model=d_model, d_ff=d_ff)
         rng = np.random.default_rng(seed)
         weights = {
             "w1": rng.standard_normal((d_ff, d_model)) / math.sqrt(d_model),
@@ -92,13 +91,7 @@ class FFN:
         `layout="out_in"` is W @ x, as here and in `torch.nn.Linear`: w1 [d_ff, d_model], w2 [d_model, d_ff].
         `layout="in_out"` is x @ W, as in GPT-2's checkpoints: w1 [d_model, d_ff], w2 [d_ff, d_model].
         """
-        if layout not in ("out_in", "in_out"):
-            raise ValueError(f'layout must be "out_in" (W @ x) or "in_out" (x @ W), got {layout!r}')
-        given = (("w1", w1), ("b1", b1), ("w2", w2), ("b2", b2))
-        weights = {name: as_numbers(name, value) for name, value in given}
-        _check_shapes(weights, layout)
-        if layout == "in_out":
-            weights |= {"w1": weights["w1"].T, "w2": weights["w2"].T}
+        weights = checked_weights({"w1": w1, "b1": b1, "w2": w2, "b2": b2}, _AXES, layout)
         return cls(**weights, activation=activation)
 
     @property
@@ -118,13 +111,7 @@ class FFN:
 
     def forward(self, x: ArrayLike) -> "Trace":
         """The trace for x [..., d_model] with any leading axes, none and empty ones included."""
-        x = as_numbers("x", x)
-        if x.shape[-1:] != (self.d_model,):
-            raise ValueError(
-                f"x must be [..., d_model] = [..., {self.d_model}], got {list(x.shape)}; "
-                "a position is a row of x: transpose x if its positions are columns"
-            )
-        x = _read_only(x.astype(np.result_type(x, self.w1), copy=False))
+        x = checked_x(x, self.w1)
         rows = x.reshape(-1, self.d_model)  # one matrix product for all positions
         with np.errstate(all="ignore"):  # weights may be infinite, and then so are the sums
             hidden = rows @ self.w1.T
@@ -135,25 +122,27 @@ class FFN:
         return Trace(ffn=self, x=x, hidden=hidden, activated=activated, output=output)
 
 
+class HasValues(Protocol):
+    """A network whose neurons write values: column j of w2 [d_model, d_ff] is value j."""
+
+    @property
+    def w2(self) -> Array:
+        """The values."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Trace:
-    """Every number of one forward pass: x and output [..., d_model], hidden and activated [..., d_ff].
+class BlockTrace:
+    """What every trace has, whatever the network does between x and output [..., d_model]."""
 
-    `output == activated @ w2.T + b2`. Made by `FFN.forward`.
-    """
-
-    ffn: FFN
     x: Array
-    hidden: Array
-    activated: Array
     output: Array
 
     def __post_init__(self) -> None:
         """Give each stage the leading axes of x and make it read-only."""
-        for name in ("hidden", "activated", "output"):
-            array: Array = getattr(self, name)
-            array.setflags(write=False)
-            object.__setattr__(self, name, array.reshape(*self.x.shape[:-1], array.shape[-1]))
+        for name, value in list(vars(self).items()):
+            if isinstance(value, np.ndarray) and name != "x":
+                value.setflags(write=False)
+                object.__setattr__(self, name, value.reshape(*self.x.shape[:-1], value.shape[-1]))
 
     @property
     def residual(self) -> Array:
@@ -178,6 +167,23 @@ class Trace:
             f"position must be {_positions(lead)} for x of shape {list(self.x.shape)}, got {position!r}"
         )
 
+    def checked_d_output(self, d_output: ArrayLike) -> Array:
+        """`d_output` in output's dtype; a ValueError unless it has output's shape."""
+        d_output = as_numbers("d_output", d_output)
+        if d_output.shape != self.output.shape:
+            raise ValueError(
+                f"d_output must have output's shape {list(self.output.shape)}, got {list(d_output.shape)}"
+            )
+        return d_output.astype(self.output.dtype, copy=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MemoryTrace(BlockTrace):
+    """A trace whose output is made of neurons' contributions: `output == activated @ w2.T + b2`."""
+
+    ffn: HasValues
+    activated: Array
+
     def contributions(self, position: Position) -> Array:
         """What each neuron adds to the output at `position`: row j is activated_j · value_j, [d_ff, d_model].
 
@@ -187,18 +193,24 @@ class Trace:
             rows: Array = self.activated[self.at(position)][:, np.newaxis] * self.ffn.w2.T
         return rows
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trace(MemoryTrace):
+    """Every number of one forward pass: x and output [..., d_model], hidden and activated [..., d_ff].
+
+    `output == activated @ w2.T + b2`. Made by `FFN.forward`.
+    """
+
+    ffn: FFN
+    hidden: Array
+
     def backward(self, d_output: ArrayLike) -> "Gradients":
         """The gradients of a loss whose gradient with respect to output is `d_output` [..., d_model].
 
         Those of the weights are sums over all positions. They come in the trace's dtype.
         """
-        d_output = as_numbers("d_output", d_output)
-        if d_output.shape != self.output.shape:
-            raise ValueError(
-                f"d_output must have output's shape {list(self.output.shape)}, got {list(d_output.shape)}"
-            )
+        d_output = self.checked_d_output(d_output)
         ffn = self.ffn
-        d_output = d_output.astype(self.output.dtype, copy=False)
         with np.errstate(all="ignore"):
             d_activated = d_output @ ffn.w2
             d_hidden = d_activated * activation_called(ffn.activation).derivative(self.hidden)
@@ -233,7 +245,7 @@ class Gradients:
             array.setflags(write=False)
 
 
-def _read_only(array: Array) -> Array:
+def read_only(array: Array) -> Array:
     """`array` itself where nothing can write to its memory, a read-only copy otherwise."""
     if array.flags.owndata and not array.flags.writeable:
         return array
@@ -250,23 +262,66 @@ def _positions(lead: tuple[int, ...]) -> str:
     return f"a tuple of {len(lead)} indices ({', '.join(ranges)})" if lead else "() alone"
 
 
-def _check_shapes(weights: dict[str, Array], layout: Layout) -> None:
-    """Raise a ValueError unless the four arrays fit together in `layout`."""
-    inner, outer = ("d_ff", "d_model") if layout == "out_in" else ("d_model", "d_ff")
-    w1 = weights["w1"]
-    if w1.ndim != 2 or 0 in w1.shape:
+def check_widths(**widths: int) -> None:
+    """Raise a ValueError that names the first of `widths` that is no integer or below 1."""
+    for name, width in widths.items():
+        try:
+            if operator.index(width) >= 1:
+                continue
+        except TypeError:
+            pass
+        raise ValueError(f"{name} must be at least 1 and an integer, got {width!r}")
+
+
+def checked_x(x: ArrayLike, w_in: Array) -> Array:
+    """x [..., d_model] for a network whose first matrix is `w_in` [any, d_model], read-only.
+
+    It comes in the wider of the two dtypes. A ValueError says which width was expected.
+    """
+    x, d_model = as_numbers("x", x), w_in.shape[1]
+    if x.shape[-1:] != (d_model,):
         raise ValueError(
-            f"w1 must be a matrix [{inner}, {outer}] without an empty axis, got {list(w1.shape)}"
+            f"x must be [..., d_model] = [..., {d_model}], got {list(x.shape)}; "
+            "a position is a row of x: transpose x if its positions are columns"
         )
-    size = dict(zip((inner, outer), w1.shape, strict=True))
-    for name, axes in (("w2", (outer, inner)), ("b1", ("d_ff",)), ("b2", ("d_model",))):
-        expected, got = [size[axis] for axis in axes], list(weights[name].shape)
+    return read_only(x.astype(np.result_type(x, w_in), copy=False))
+
+
+def checked_weights(
+    given: Mapping[str, ArrayLike], axes: Mapping[str, tuple[str, ...]], layout: Layout = "out_in"
+) -> dict[str, Array]:
+    """`given`, stored in `layout`, as read-only [out, in] copies in one dtype, the widest of theirs.
+
+    `axes` names each array's axes as in "out_in"; its first entry is a matrix, and says how long they are. A
+    ValueError says which shape was expected of which array.
+    """
+    if layout not in ("out_in", "in_out"):
+        raise ValueError(f'layout must be "out_in" (W @ x) or "in_out" (x @ W), got {layout!r}')
+    weights = {name: as_numbers(name, value) for name, value in given.items()}
+    stored = {name: of if layout == "out_in" else of[::-1] for name, of in axes.items() if name in weights}
+    _check_shapes(weights, stored, layout)
+    dtype = np.result_type(*weights.values())
+    oriented = weights if layout == "out_in" else {name: array.T for name, array in weights.items()}
+    return {name: read_only(array.astype(dtype, copy=False)) for name, array in oriented.items()}
+
+
+def _check_shapes(weights: dict[str, Array], stored: dict[str, tuple[str, ...]], layout: Layout) -> None:
+    """Raise a ValueError unless the arrays have the axes of `stored`, whose first entry says how long they are."""
+    first, *others = stored
+    if weights[first].ndim != 2 or 0 in weights[first].shape:
+        raise ValueError(
+            f"{first} must be a matrix [{', '.join(stored[first])}] without an empty axis, "
+            f"got {list(weights[first].shape)}"
+        )
+    size = dict(zip(stored[first], weights[first].shape, strict=True))
+    for name in others:
+        expected, got = [size[axis] for axis in stored[name]], list(weights[name].shape)
         if got == expected:
             continue
-        way_out = ""
-        if (name == "w2" and got == expected[::-1]) or (name == "b1" and got == [size["d_model"]]):
+        is_matrix, way_out = len(expected) == 2, ""
+        if (is_matrix and got == expected[::-1]) or (stored[name] == ("d_ff",) and got == [size["d_model"]]):
             other, order = ("in_out", "(in, out)") if layout == "out_in" else ("out_in", "(out, in)")
             way_out = f'; weights stored {order} load with layout="{other}"'
-        elif name != "w2" and math.prod(got) == expected[0]:
+        elif not is_matrix and math.prod(got) == expected[0]:
             way_out = f"; {name}.reshape(-1) has that shape"
-        raise ValueError(f"{name} must be [{', '.join(axes)}] = {expected}, got {got}{way_out}")
+        raise ValueError(f"{name} must be [{', '.join(stored[name])}] = {expected}, got {got}{way_out}")

@@ -1,14 +1,18 @@
 """Networks and inputs to look at, and the numbers that the first lesson prints beside the right ones."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ffn_core.activations import Array, activation, as_numbers
 from ffn_core.dense import FFN
+from ffn_core.families import KINDS
+from ffn_core.gated import GatedFFN, llama_d_ff
+from ffn_core.moe import MoE
 
 _LESSON_1 = "lesson 1, Feed-Forward Network: Step-by-Step Numeric Example"
 _LESSON_2 = "lesson 2, Feed-Forward Network: match a pattern, write back a value"
@@ -18,18 +22,20 @@ _LESSON_2 = "lesson 2, Feed-Forward Network: match a pattern, write back a value
 class Example:
     """A network and an input x [positions, d_model], with one word for each position.
 
-    `features` names the coordinates of x and `neurons` the job of each neuron, where they have a meaning.
+    `ffn` is an FFN, a GatedFFN or an MoE. `features` names the coordinates of x, `neurons` the job of each neuron and
+    `experts` that of each expert, where they have a meaning; the neurons of a mixture come expert by expert.
     """
 
     name: str
     title: str
     description: str
     source: str
-    ffn: FFN
+    ffn: Any
     x: Array
     words: tuple[str, ...]
     features: tuple[str, ...] = ()
     neurons: tuple[str, ...] = ()
+    experts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Keep a read-only copy of x."""
@@ -175,17 +181,187 @@ def _cat() -> Example:
     )
 
 
+def _gates() -> Example:
+    return Example(
+        name="gates",
+        title="Two keys, one value, 4 to 3 to 4",
+        description=(
+            "The gate key asks whether, the up key how much and with which sign; their product falls on one value. "
+            "At 'cue, up' neuron 0 writes +1.46. At 'cue, down' its gate is as far open and up is -2: it fires "
+            "negatively, and writes -1.46. At 'no cue' its gate is nearly shut, and neuron 2, whose gate key is the "
+            "opposite, fires instead. At 'both below 0' gate and up are -1, and neuron 0 fires with +0.27: minus "
+            "times minus. Neuron 1 has one key twice, so it never fires negatively."
+        ),
+        source="made for Hourglass, after Shazeer 2020, arXiv:2002.05202",
+        ffn=GatedFFN.from_arrays(
+            w_gate=[[1, 0, 0, 0], [0, 1, 0, 0], [-1, 0, 0, 0]],
+            w_up=[[0, 1, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]],
+            w_down=[[0.0, 0.0, 0.0], [0.0, 0.0, -0.25], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            layout="out_in",
+            activation="silu",
+        ),
+        x=np.array([[1, 2, 0, 0], [1, -2, 0, 0], [-4, 2, 0, 0], [-1, -1, 0, 0]], dtype=np.float64),
+        words=("cue, up", "cue, down", "no cue", "both below 0"),
+        features=("cue", "amount", "written", "size"),
+        neurons=("cue: write the amount", "amount by amount: its size", "no cue: take the amount away"),
+    )
+
+
+def _cat_gated() -> Example:
+    cat = EXAMPLES["cat"]
+    # One line a neuron: job, gate key, up key, value. The gate says whether, up how much and with which sign.
+    # fmt: off
+    memories: tuple[tuple[str, list[float], list[float], list[float]], ...] = (
+        ("determiner: noun follows",      [2, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, .5, 0]),
+        ("noun: verb follows",            [0, 2, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, .5]),
+        ("noun: as far as one was wanted", [0, 2, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0,-.5, 0]),
+        ("verb: as far as one was wanted", [0, 0, 2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0,-.5]),
+        ("animal: it is a noun",          [0, 0, 0, 2, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0, 0, 0], [0,.25, 0, 0, 0, 0, 0, 0]),
+        ("noun: how definite it is",      [0, 2, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0,.25, 0, 0, 0]),
+        ("verb: how past it is",          [0, 0, 2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0,.25, 0, 0]),
+        ("verb of an animal: lives",      [0, 0, 2, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0, 0, 0], [0, 0,.25,.25, 0, 0, 0, 0]),
+        ("determiner: how definite it is", [2, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0,.25, 0, 0, 0]),
+        ("determiner or noun, so no verb", [2, 2, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0], [0, 0,-.25, 0, 0, 0, 0, 0]),
+        ("verb: place may follow",        [0, 0, 2, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0], [.25, 0, 0, 0, 0, 0,.25, 0]),
+    )
+    # fmt: on
+    neurons, gates, ups, values = zip(*memories, strict=True)
+    return Example(
+        name="cat_gated",
+        title="The cat sat, gated, 8 to 11 to 8",
+        description=(
+            "The words of 'The cat sat' through a SwiGLU. The gate key finds the word, the up key reads how much of "
+            "something it has, and with which sign: 'how past it is' does alone what a dense network has 'past "
+            "verb' and 'present verb' for. 11 neurons with three vectors each, two thirds of the 16 with two, "
+            "are 264 numbers where the dense network has 280."
+        ),
+        source="made for Hourglass, after Shazeer 2020, arXiv:2002.05202",
+        ffn=GatedFFN.from_arrays(
+            w_gate=gates,
+            w_up=ups,
+            w_down=np.transpose(values),  # value j is column j
+            layout="out_in",
+            activation="silu",
+        ),
+        x=cat.x,
+        words=cat.words,
+        features=cat.features,
+        neurons=neurons,
+    )
+
+
+def _experts() -> Example:
+    features = (
+        "determiner", "noun", "verb", "preposition", "animal", "definite", "wants a noun", "wants a verb",
+    )  # fmt: skip
+    # One block an expert, one line a neuron: job, key, bias, value, as in 'The cat sat'.
+    # fmt: off
+    rules: tuple[tuple[str, tuple[tuple[str, list[float], float, list[float]], ...]], ...] = (
+        ("determiners", (
+            ("a noun follows",             [1, 0, 0, 0, 0, 0, 0, 0],  0, [0, 0, 0, 0, 0, 0, 1, 0]),
+            ("definite",                   [1, 0, 0, 0, 0, 1, 0, 0], -1, [0, 0, 0, 0, 0,.5, 0, 0]),
+            ("indefinite",                 [1, 0, 0, 0, 0,-1, 0, 0], -1, [0, 0, 0, 0, 0,-.5, 0, 0]),
+            ("preposition: one is next",   [0, 0, 0, 1, 0, 0, 0, 0],  0, [.5, 0, 0, 0, 0, 0, 0, 0]),
+        )),
+        ("nouns", (
+            ("a verb follows",             [0, 1, 0, 0, 0, 0, 0, 0],  0, [0, 0, 0, 0, 0, 0, 0, 1]),
+            ("one was wanted",             [0, 1, 0, 0, 0, 0, 1, 0], -1, [0, 0, 0, 0, 0, 0,-1, 0]),
+            ("an animal",                  [0, 1, 0, 0, 1, 0, 0, 0], -1, [0, 0, 0, 0,.5, 0, 0, 0]),
+            ("determiner: one is next",    [1, 0, 0, 0, 0, 0, 0, 0],  0, [0,.5, 0, 0, 0, 0, 0, 0]),
+        )),
+        ("verbs", (
+            ("a place may follow",         [0, 0, 1, 0, 0, 0, 0, 0],  0, [0, 0, 0, 1, 0, 0, 0, 0]),
+            ("one was wanted",             [0, 0, 1, 0, 0, 0, 0, 1], -1, [0, 0, 0, 0, 0, 0, 0,-1]),
+            ("an animal does it",          [0, 0, 1, 0, 1, 0, 0, 0], -1, [0, 0, 0, 0,.5, 0, 0, 0]),
+            ("noun: one is next",          [0, 1, 0, 0, 0, 0, 0, 0],  0, [0, 0,.5, 0, 0, 0, 0, 0]),
+        )),
+        ("prepositions", (
+            ("a noun follows",             [0, 0, 0, 1, 0, 0, 0, 0],  0, [0, 0, 0, 0, 0, 0, 1, 0]),
+            ("no verb follows",            [0, 0, 0, 1, 0, 0, 0, 0],  0, [0, 0, 0, 0, 0, 0, 0,-.5]),
+            ("a place is no animal",       [0, 0, 0, 1, 0, 0, 0, 0],  0, [0, 0, 0, 0,-.5, 0, 0, 0]),
+            ("verb: one is next",          [0, 0, 1, 0, 0, 0, 0, 0],  0, [0, 0, 0,.5, 0, 0, 0, 0]),
+        )),
+    )
+    # fmt: on
+    experts = []
+    for _, neurons in rules:
+        _, keys, biases, values = zip(*neurons, strict=True)
+        experts.append(FFN(w1=keys, b1=biases, w2=np.transpose(values), b2=np.zeros(8), activation="relu"))
+    return Example(
+        name="experts",
+        title="Four experts, two for each word, 8 to 4 to 8",
+        description=(
+            "Hand-made: one expert for each class of words. A row of the router weighs its own class with 3, the class "
+            "that comes before with 1, and with 1 that such a word is wanted. So each word goes first to the expert of "
+            "its class, and second to that of the class that tends to follow: 'cat' to nouns with 0.94 and to verbs "
+            "with 0.06. Three of an expert's neurons serve its own class, the fourth the class before. Of the 12 "
+            "places nouns take 4 and prepositions 2."
+        ),
+        source="made for Hourglass, after Jiang et al. 2024, arXiv:2401.04088",
+        ffn=MoE(
+            router=[
+                [3, 0, 0, 1, 0, 0, 0, 0],
+                [1, 3, 0, 0, 0, 0, 1, 0],
+                [0, 1, 3, 0, 0, 0, 0, 1],
+                [0, 0, 1, 3, 0, 0, 0, 0],
+            ],
+            experts=experts,
+            top_k=2,
+        ),
+        x=np.array(
+            [
+                [1.0, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0, 0.0],
+                [0.0, 1.0, 0.0, 0.0, 0.9, 0.6, 0.7, 0.0],
+                [0.0, 0.0, 1.0, 0.0, 0.4, 0.0, 0.0, 0.6],
+                [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0, 0.0, 0.0, -0.5, 0.5, 0.0],
+                [0.0, 1.0, 0.0, 0.0, 0.0, -0.3, 0.8, 0.0],
+            ]
+        ),
+        words=("The", "cat", "sat", "on", "a", "mat"),
+        features=features,
+        neurons=tuple(f"{expert}: {job}" for expert, neurons in rules for job, *_ in neurons),
+        experts=tuple(expert for expert, _ in rules),
+    )
+
+
+def _one_expert() -> Example:
+    lesson = EXAMPLES["lesson"]
+    return Example(
+        name="one_expert",
+        title="One expert, the lesson's network, 4 to 8 to 4",
+        description=(
+            "A mixture of a single expert sends every position to it with weight 1, whatever the router holds, and so is "
+            "the dense network. Add experts to see it become a mixture."
+        ),
+        source=lesson.source,
+        ffn=MoE(router=np.zeros((1, 4)), experts=[lesson.ffn], top_k=1),
+        x=lesson.x,
+        words=lesson.words,
+    )
+
+
 @lru_cache(maxsize=8)
-def random_example(d_model: int, d_ff: int, n_positions: int, seed: int) -> Example:
-    """`FFN.random(d_model, d_ff, seed)` with a standard normal x; the same example for the same arguments."""
+def random_example(
+    d_model: int, d_ff: int, n_positions: int, seed: int, *, kind: str = "dense", n_experts: int = 0
+) -> Example:
+    """A random layer of one of `ffn_core.families.KINDS` with a standard normal x.
+
+    The same example for the same arguments. d_ff is that of each expert, where there are `n_experts`.
+    """
     if n_positions < 1:
         raise ValueError(f"n_positions must be at least 1, got {n_positions}")
+    made_by, numbers = KINDS[kind].network.__name__, f"{d_model}, {d_ff}"
+    if KINDS[kind].mixes:
+        made_by, numbers = "MoE", f"{d_model}, {d_ff}, {n_experts}, {min(2, n_experts)}"
+    what = {"dense": "weights", "gated": "gated weights"}.get(kind, f"weights of {n_experts} experts")
+    gated = ", gated=True" if kind == "experts_gated" else ""
     return Example(
         name="random",
-        title=f"Random weights, {d_model} to {d_ff} to {d_model}",
+        title=f"Random {what}, {d_model} to {d_ff} to {d_model}",
         description=f"Normal weights as a network has them before training, drawn with seed {seed}.",
-        source=f"FFN.random({d_model}, {d_ff}, seed={seed})",
-        ffn=FFN.random(d_model, d_ff, seed=seed),
+        source=f"{made_by}.random({numbers}, seed={seed}{gated})",
+        ffn=KINDS[kind].random(d_model, d_ff, seed, n_experts),
         x=np.random.default_rng([seed, 1]).standard_normal((n_positions, d_model)),
         words=tuple(f"token {i}" for i in range(n_positions)),
     )
@@ -195,14 +371,31 @@ EXAMPLES: dict[str, Example] = {
     entry.name: entry
     for entry in (_lesson(), _memories(), _cat(), random_example(128, 512, 16, 0), _and_gate())
 }
+"""Dense networks."""
+
+VARIANTS: dict[str, Example] = {
+    entry.name: entry
+    for entry in (
+        _gates(),
+        _cat_gated(),
+        replace(
+            random_example(128, llama_d_ff(128, multiple_of=16), 16, 0, kind="gated"), name="gated_random"
+        ),
+        _experts(),
+        replace(random_example(16, 32, 16, 0, kind="experts_gated", n_experts=8), name="experts_random"),
+        _one_expert(),
+    )
+}
+"""Gated networks and mixtures of experts."""
 
 
 def example(name: str) -> Example:
-    """The example called `name`; a ValueError lists those that there are."""
+    """The example called `name`, of EXAMPLES or VARIANTS; a ValueError lists those that there are."""
     try:
-        return EXAMPLES[name]
+        return EXAMPLES[name] if name in EXAMPLES else VARIANTS[name]
     except (KeyError, TypeError):
-        raise ValueError(f"no example is called {name!r}; there are {', '.join(EXAMPLES)}") from None
+        known = ", ".join((*EXAMPLES, *VARIANTS))
+        raise ValueError(f"no example is called {name!r}; there are {known}") from None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

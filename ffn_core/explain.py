@@ -7,14 +7,32 @@ import operator
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ffn_core.activations import Array, activation, factor, short
-from ffn_core.dense import Position, Trace
+from ffn_core.dense import BlockTrace, Position, Trace
+from ffn_core.gated import GatedTrace
+from ffn_core.moe import MoETrace
 
-Stage = Literal["hidden", "activated", "output", "residual"]
+Stage = Literal["hidden", "up", "activated", "router_logits", "output", "residual"]
+
+# What each product is of: the matrix, the vector that its rows meet, and the bias, if any.
+_PRODUCTS: dict[type[BlockTrace], dict[Stage, tuple[str, str, str | None]]] = {
+    Trace: {"hidden": ("w1", "x", "b1"), "output": ("w2", "activated", "b2")},
+    GatedTrace: {
+        "hidden": ("w_gate", "x", "b_gate"),
+        "up": ("w_up", "x", "b_up"),
+        "output": ("w_down", "activated", "b_down"),
+    },
+    MoETrace: {"router_logits": ("router", "x", None)},
+}
+_STAGES: dict[type[BlockTrace], tuple[Stage, ...]] = {
+    Trace: ("hidden", "activated", "output", "residual"),
+    GatedTrace: ("hidden", "up", "activated", "output", "residual"),
+    MoETrace: ("router_logits", "output", "residual"),
+}
 
 # A sum of more than _LONG products is cut, in the text, to the _KEPT greatest.
 _LONG = 16
@@ -34,10 +52,11 @@ class Term:
 class Explanation:
     """How one number of a trace came about.
 
-    `value` is the trace's own number. For hidden and output the products of all `terms` and `bias` add up
-    to it, for residual those of x and output, to rounding; activated has one term whose factor is hidden
-    and whose product is the value. `name` is the place of the number in the trace, "hidden[0][0]". `text`
-    and `latex` write the line.
+    `value` is the trace's own number. Where it is a row of a matrix times a vector, and for the output of a mixture of
+    experts, the products of all `terms` and `bias` add up to it, for residual those of x and output, to rounding;
+    activated has one term, whose factor is hidden, for a gated network gate and up, and whose product is the value.
+    `bias` is 0 where there is none. `name` is the place of the number in the trace, "hidden[0][0]". `text` and `latex`
+    write the line.
     """
 
     stage: Stage
@@ -51,51 +70,115 @@ class Explanation:
     latex: str
 
 
-def explain(trace: Trace, stage: Stage, position: Position, index: int) -> Explanation:
-    """How coordinate or neuron `index` of `stage` came about at `position` (see `Trace.at`).
+class _Steps(NamedTuple):
+    """The terms, the bias, and the formulas that stand between the name and the total."""
 
-    A ValueError says which stages, positions and indices there are.
+    terms: tuple[Term, ...]
+    bias: float
+    formulas: list[str]
+
+
+def stages_of(trace: Trace | GatedTrace | MoETrace) -> tuple[Stage, ...]:
+    """The stages that `explain` takes for this kind of trace."""
+    return _STAGES[type(trace)]
+
+
+def explain(
+    trace: Trace | GatedTrace | MoETrace, stage: Stage, position: Position, index: int
+) -> Explanation:
+    """How coordinate or neuron `index` of `stage` came about at `position` (see `BlockTrace.at`).
+
+    For router_logits `index` is an expert. The insides of an expert are explained by its own trace. A ValueError says
+    which stages, positions and indices there are.
     """
-    if stage not in get_args(Stage):
-        raise ValueError(f"stage must be one of {', '.join(get_args(Stage))}, got {stage!r}")
+    stages = stages_of(trace)
+    if stage not in stages:
+        raise ValueError(f"stage must be one of {', '.join(stages)}, got {stage!r}")
     at = trace.at(position)
     numbers: Array = getattr(trace, stage)[at]
     index = _checked_index(index, numbers.size, stage)
     value = float(numbers[index])
     name = _place(stage, *at, index)
-    terms: tuple[Term, ...]
-    bias, total = 0.0, _whole(short(value))
-    if stage == "hidden":
-        terms = _products(trace, "w1", index, "x", at)
-        bias = float(trace.ffn.b1[index])
-        formulas = [f"{_sum(terms)} + {_whole(factor(bias))}"]
-    elif stage == "output":
-        terms = _products(trace, "w2", index, "activated", at)
-        bias = float(trace.ffn.b2[index])
-        formulas = [f"{_sum(terms)} + {_whole(factor(bias))}"]
-    elif stage == "activated":
-        hidden = float(trace.hidden[at][index])
-        terms = (Term(labels=(_place("hidden", *at, index),), factors=(hidden,), product=value),)
-        function = activation(trace.ffn.activation)
-        formulas = [f"{function.label.split()[0]}({short(hidden)})", function.steps(hidden)]
+    total = _whole(short(value))
+    if stage in _PRODUCTS[type(trace)]:
+        steps = _of_a_product(trace, stage, at, index)
+    elif stage == "residual":
+        steps = _of_the_residual(trace, at, index)
+        total = _to_the_digits_of(value, *(term.product for term in steps.terms))
+    elif isinstance(trace, MoETrace):
+        steps = _of_the_experts(trace, at, index)
     else:
-        addends = (("x", float(trace.x[at][index])), ("output", float(trace.output[at][index])))
-        terms = tuple(Term(labels=(_place(of, *at, index),), factors=(n,), product=n) for of, n in addends)
-        formulas = [" + ".join([short(terms[0].product), factor(terms[1].product)])]
-        total = _to_the_digits_of(value, *(term.product for term in terms))
+        steps = _of_the_nonlinearity(trace, at, index)
     # tanh(0.43) has no further step, and the identity's step is its result.
-    text = " = ".join(dict.fromkeys([name, *formulas, total]))
+    text = " = ".join(dict.fromkeys([name, *steps.formulas, total]))
     return Explanation(
         stage=stage,
         position=at,
         index=index,
         name=name,
-        terms=terms,
-        bias=bias,
+        terms=steps.terms,
+        bias=steps.bias,
         value=value,
         text=text,
         latex=_latex(text),
     )
+
+
+def _of_a_product(
+    trace: Trace | GatedTrace | MoETrace, stage: Stage, at: tuple[int, ...], index: int
+) -> _Steps:
+    matrix, vector, bias_name = _PRODUCTS[type(trace)][stage]
+    network = trace.moe if isinstance(trace, MoETrace) else trace.ffn
+    pairs = zip(getattr(network, matrix)[index].tolist(), getattr(trace, vector)[at].tolist(), strict=True)
+    terms = tuple(
+        Term(labels=(_place(matrix, index, i), _place(vector, *at, i)), factors=(w, v), product=w * v)
+        for i, (w, v) in enumerate(pairs)
+    )
+    biases: Array | None = None if bias_name is None else getattr(network, bias_name)
+    if biases is None:
+        return _Steps(terms, 0.0, [_sum(terms)])
+    bias = float(biases[index])
+    return _Steps(terms, bias, [f"{_sum(terms)} + {_whole(factor(bias))}"])
+
+
+def _of_the_nonlinearity(trace: Trace | GatedTrace, at: tuple[int, ...], index: int) -> _Steps:
+    hidden, activated = float(trace.hidden[at][index]), float(trace.activated[at][index])
+    function = activation(trace.ffn.activation)
+    called = f"{function.label.split()[0]}({short(hidden)})"
+    if isinstance(trace, Trace):
+        term = Term(labels=(_place("hidden", *at, index),), factors=(hidden,), product=activated)
+        return _Steps((term,), 0.0, [called, function.steps(hidden)])
+    factors = float(trace.gate[at][index]), float(trace.up[at][index])
+    labels = _place("gate", *at, index), _place("up", *at, index)
+    term = Term(labels=labels, factors=factors, product=activated)
+    return _Steps((term,), 0.0, [f"{called}*{factor(factors[1])}", "*".join(map(factor, factors))])
+
+
+def _of_the_residual(trace: BlockTrace, at: tuple[int, ...], index: int) -> _Steps:
+    addends = (("x", float(trace.x[at][index])), ("output", float(trace.output[at][index])))
+    terms = tuple(Term(labels=(_place(of, *at, index),), factors=(n,), product=n) for of, n in addends)
+    return _Steps(terms, 0.0, [f"{short(terms[0].product)} + {factor(terms[1].product)}"])
+
+
+def _of_the_experts(trace: MoETrace, at: tuple[int, ...], index: int) -> _Steps:
+    """A term for each expert that computed the position, weight times output, and one for the shared expert."""
+    terms = []
+    for slot, part in enumerate(trace.mix(at)):
+        row = trace.row_of(part.expert, at)
+        if row is not None:
+            number = float(part.output[index])
+            labels = (
+                _place("routing_weights", *at, slot),
+                _place(f"experts[{part.expert}].output", row, index),
+            )
+            product = part.weight * number if part.weight else 0.0
+            terms.append(Term(labels=labels, factors=(part.weight, number), product=product))
+    if trace.shared is not None:
+        number = float(trace.shared.output[at][index])
+        terms.append(Term(labels=(_place("shared.output", *at, index),), factors=(number,), product=number))
+    # Where the shared expert is alone, its number is the output, and where there is none, the output is 0.
+    formulas = [_sum(tuple(terms))] if any(len(term.factors) > 1 for term in terms) else []
+    return _Steps(tuple(terms), 0.0, formulas)
 
 
 def _checked_index(index: int, size: int, stage: Stage) -> int:
@@ -110,15 +193,6 @@ def _checked_index(index: int, size: int, stage: Stage) -> int:
 
 def _place(array: str, *indices: int) -> str:
     return array + "".join(f"[{i}]" for i in indices)
-
-
-def _products(trace: Trace, matrix: str, row: int, vector: str, at: tuple[int, ...]) -> tuple[Term, ...]:
-    """The terms of the product of one row of an FFN's matrix with a vector of the trace."""
-    pairs = zip(getattr(trace.ffn, matrix)[row].tolist(), getattr(trace, vector)[at].tolist(), strict=True)
-    return tuple(
-        Term(labels=(_place(matrix, row, i), _place(vector, *at, i)), factors=(w, v), product=w * v)
-        for i, (w, v) in enumerate(pairs)
-    )
 
 
 def _sum(terms: tuple[Term, ...]) -> str:

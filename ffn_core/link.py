@@ -1,15 +1,18 @@
 """A scenario's edits as text short enough for a link, and back.
 
 The text is a row of statements, each closed by `z`, so that a link cut short shows where. It needs no
-escaping in a URL. Arrays have one letter (x, w = w1, b = b1, v = w2, c = b2), numbers are the shortest that
-read back bit for bit, without the 0 before the point:
+escaping in a URL. Arrays have one letter (x, w = w1, b = b1, v = w2, c = b2, g = w_gate, h = w_up, d = w_down,
+o = router), numbers are the shortest that read back bit for bit, without the 0 before the point:
 
     w0.2_.5z              w1[0, 2] = 0.5
+    w3.0.2_.5z            w1[3, 0, 2] = 0.5, where w1 is a stack of experts' arrays
     w_0z                  every entry of w1 = 0
     W0.2_1_2~3_4z         rows 1 2 and 3 4 pasted into w1 with the corner at [0, 2]
     rw_7z                 w1 randomized with seed 7
     iwz                   w1 = the identity
     m5z  f12z             d_model = 5, d_ff = 12
+    e4z k2z               n_experts = 4, top_k = 2
+    y0z a1.25z            renormalize = 0, capacity = 1.25
     s3_.5z                the strength of neuron 3 = 0.5
     p1_catz  q1z  n0_az   position 1 inserted with the word "cat"; position 1 removed; position 0 named "a"
     tz ... uz             the statements between are one gesture
@@ -35,19 +38,32 @@ _DICTIONARY = "".join(f"z{array}{i}.{j}_-." for array in "vw" for i in range(8) 
 
 RawEdit = tuple[str, tuple[Any, ...], Any]
 
-_LETTER_OF = {"x": "x", "w1": "w", "b1": "b", "w2": "v", "b2": "c"}
+_LETTER_OF = {
+    "x": "x",
+    "w1": "w",
+    "b1": "b",
+    "w2": "v",
+    "b2": "c",
+    "w_gate": "g",
+    "w_up": "h",
+    "w_down": "d",
+    "router": "o",
+}
 _ARRAY_OF = {letter: array for array, letter in _LETTER_OF.items()}
-_WIDTH_OF = {"m": "d_model", "f": "d_ff"}
+_COUNT_OF = {"m": "d_model", "f": "d_ff", "e": "n_experts", "k": "top_k", "y": "renormalize"}
 _POSITION_EDIT_OF = {"p": "insert_position", "q": "remove_position", "n": "word"}
-_LETTER_OF_EDIT = {edit: letter for letter, edit in (_WIDTH_OF | _POSITION_EDIT_OF).items()}
+_LETTER_OF_EDIT = {edit: letter for letter, edit in (_COUNT_OF | _POSITION_EDIT_OF).items()}
 
 _INT = r"[0-9]{1,10}"
 _NUMBER = r"-?(?:[0-9]{1,20}(?:\.[0-9]{0,24})?|\.[0-9]{1,24})(?:e-?[0-9]{1,3})?"
-_ENTRY = re.compile(rf"([xwbvc])({_INT}(?:\.{_INT})?)?_({_NUMBER})")
-_BLOCK = re.compile(rf"([XWBVC])({_INT}(?:\.{_INT})?)_({_NUMBER}(?:[_~]{_NUMBER})*)")
-_RANDOMIZE = re.compile(rf"r([xwbvc])_({_INT})")
-_IDENTITY = re.compile(r"i([xwbvc])")
-_WIDTH = re.compile(rf"([mf])({_INT})")
+_PLACE = rf"({_INT}(?:\.{_INT}){{0,2}})?"
+_LETTERS = "".join(_ARRAY_OF)
+_ENTRY = re.compile(rf"([{_LETTERS}]){_PLACE}_({_NUMBER})")
+_BLOCK = re.compile(rf"([{_LETTERS.upper()}]){_PLACE}_({_NUMBER}(?:[_~]{_NUMBER})*)")
+_RANDOMIZE = re.compile(rf"r([{_LETTERS}])_({_INT})")
+_IDENTITY = re.compile(rf"i([{_LETTERS}])")
+_COUNT = re.compile(rf"([{''.join(_COUNT_OF)}])({_INT})")
+_CAPACITY = re.compile(rf"a({_NUMBER})")
 _STRENGTH = re.compile(rf"s({_INT})_({_NUMBER})")
 _POSITION = re.compile(rf"([pn])({_INT})_((?:[A-Za-y0-9]|-[0-9a-f]{{2}})*)|(q)({_INT})")
 
@@ -112,8 +128,10 @@ def _statement(edit: RawEdit) -> str:
         return f"r{_LETTER_OF[index[0]]}_{value}z"
     if array == "identity":
         return f"i{_LETTER_OF[index[0]]}z"
-    if array in _WIDTH_OF.values():
+    if array in _COUNT_OF.values():
         return f"{_LETTER_OF_EDIT[array]}{value}z"
+    if array == "capacity":
+        return f"a{_shortest(value)}z"
     if array == "strength":
         return f"s{index[0]}_{_shortest(value)}z"
     word = "" if array == "remove_position" else f"_{_escaped(value)}"
@@ -131,8 +149,10 @@ def _edit(statement: str) -> RawEdit | None:
         return "randomize", (_ARRAY_OF[match[1]],), int(match[2])
     if match := _IDENTITY.fullmatch(statement):
         return "identity", (_ARRAY_OF[match[1]],), 1.0
-    if match := _WIDTH.fullmatch(statement):
-        return _WIDTH_OF[match[1]], (), int(match[2])
+    if match := _COUNT.fullmatch(statement):
+        return _COUNT_OF[match[1]], (), int(match[2])
+    if match := _CAPACITY.fullmatch(statement):
+        return "capacity", (), float(match[1])
     if match := _STRENGTH.fullmatch(statement):
         return "strength", (int(match[1]),), float(match[2])
     if match := _POSITION.fullmatch(statement):

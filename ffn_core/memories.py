@@ -4,6 +4,9 @@ Row j of w1 is key j, a pattern; column j of w2 is value j, what is written back
 adds activated_j · value_j to the output, its contribution (Geva et al. 2021, arXiv:2012.14913). "By contribution"
 means by its length |activated_j| · norm(value_j), the Euclidean norm.
 
+A gated network is read in the same way: a neuron has two keys, the rows of w_gate and w_up, and one value, column j of
+w_down, which goes by the name w2 as well.
+
 Where one is the greatest, NaN counts as infinite, since it decides every sum that it is in.
 """
 
@@ -11,7 +14,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +22,10 @@ from scipy.cluster import hierarchy
 
 from ffn_core.activations import Array, as_numbers
 from ffn_core.dense import FFN, Position, Trace
+from ffn_core.gated import GatedFFN, GatedTrace
 
+AnyTrace = Trace | GatedTrace
+Network = TypeVar("Network", FFN, GatedFFN)
 Measure = Literal["contribution", "activated"]
 Order = Literal["index", "strength", "cluster"]
 
@@ -27,7 +33,7 @@ Order = Literal["index", "strength", "cluster"]
 _MOST_TURNED = 64
 
 
-def contribution_norms(trace: Trace) -> Array:
+def contribution_norms(trace: AnyTrace) -> Array:
     """The length of every neuron's contribution at every position, [..., d_ff].
 
     It is |activated_j| · norm(value_j), so that [..., d_ff, d_model] is never held.
@@ -35,7 +41,7 @@ def contribution_norms(trace: Trace) -> Array:
     return _norms(trace.activated, trace.ffn.w2)
 
 
-def top_neurons(trace: Trace, position: Position, k: int, by: Measure = "contribution") -> tuple[int, ...]:
+def top_neurons(trace: AnyTrace, position: Position, k: int, by: Measure = "contribution") -> tuple[int, ...]:
     """The k neurons that count most at `position` (see `Trace.at`), greatest first.
 
     `by` is "contribution", the length of what a neuron adds to the output there, or "activated", how hard it
@@ -44,13 +50,13 @@ def top_neurons(trace: Trace, position: Position, k: int, by: Measure = "contrib
     if by not in ("contribution", "activated"):
         raise ValueError(f'by must be "contribution" or "activated", got {by!r}')
     at, d_ff = trace.at(position), trace.ffn.d_ff
-    if not 0 <= (number := _index(k)) <= d_ff:
+    if not 0 <= (number := as_index(k)) <= d_ff:
         raise ValueError(f"k must be an integer from 0 to d_ff = {d_ff}, got {k!r}")
     sizes = np.abs(trace.activated[at]) if by == "activated" else _norms(trace.activated[at], trace.ffn.w2)
-    return tuple(_greatest_first(sizes)[:number].tolist())
+    return tuple(greatest_first(sizes)[:number].tolist())
 
 
-def carriers(trace: Trace, position: Position, share: float = 0.9) -> tuple[int, ...]:
+def carriers(trace: AnyTrace, position: Position, share: float = 0.9) -> tuple[int, ...]:
     """The fewest neurons that carry `share` of the output at `position`, greatest first.
 
     They are the first of `top_neurons` whose contributions' lengths add up to that share (0 to 1, to rounding) of all
@@ -60,7 +66,7 @@ def carriers(trace: Trace, position: Position, share: float = 0.9) -> tuple[int,
     if not 0 <= share <= 1:
         raise ValueError(f"share must be from 0 to 1, got {share!r}; 0.9 is 90%")
     norms = _nan_as_infinite(_norms(trace.activated[trace.at(position)], trace.ffn.w2))
-    order = _greatest_first(norms)
+    order = greatest_first(norms)
     with np.errstate(over="ignore"):
         reached = np.cumsum(norms[order], dtype=np.float64)
     if share == 0 or reached[-1] == 0:
@@ -70,7 +76,7 @@ def carriers(trace: Trace, position: Position, share: float = 0.9) -> tuple[int,
     return tuple(order[: int(np.argmax(reached >= wanted)) + 1].tolist())
 
 
-def partial_sums(trace: Trace, position: Position) -> Array:
+def partial_sums(trace: AnyTrace, position: Position) -> Array:
     """The output at `position` from b2 and the k greatest contributions alone, for k = 0 to d_ff: [d_ff + 1, d_model].
 
     Row 0 is b2, the last the output itself, to rounding.
@@ -80,7 +86,7 @@ def partial_sums(trace: Trace, position: Position) -> Array:
         return np.cumsum(np.vstack([trace.ffn.b2, trace.contributions(position)[order]]), axis=0)
 
 
-def partial_sum(trace: Trace, position: Position, k: int) -> Array:
+def partial_sum(trace: AnyTrace, position: Position, k: int) -> Array:
     """The output at `position` from b2 and the k greatest contributions alone, [d_model].
 
     k = 0 gives b2, k = d_ff the output itself, to rounding.
@@ -89,7 +95,7 @@ def partial_sum(trace: Trace, position: Position, k: int) -> Array:
     return sums
 
 
-def with_strengths(ffn: FFN, strengths: Mapping[int, float]) -> FFN:
+def with_strengths(ffn: Network, strengths: Mapping[int, float]) -> Network:
     """`ffn` with value j multiplied by `strengths[j]`, for each neuron j in it; keys stay.
 
     So each contribution is multiplied by it. Factors are finite; 0 makes a value exactly 0, an infinite one too.
@@ -101,15 +107,16 @@ def with_strengths(ffn: FFN, strengths: Mapping[int, float]) -> FFN:
     w2 = ffn.w2.copy()
     with np.errstate(all="ignore"):
         w2[:, neurons] = np.where(factors == 0, 0, w2[:, neurons] * factors) + 0.0  # no -0
-    return replace(ffn, w2=w2)
+    changed: dict[str, Any] = {"w2" if isinstance(ffn, FFN) else "w_down": w2}
+    return replace(ffn, **changed)
 
 
-def scale(ffn: FFN, neuron: int, factor: float) -> FFN:
+def scale(ffn: Network, neuron: int, factor: float) -> Network:
     """`ffn` with the value of one neuron multiplied by `factor`: see `with_strengths`."""
     return with_strengths(ffn, {neuron: factor})
 
 
-def ablate(ffn: FFN, neurons: int | Iterable[int]) -> FFN:
+def ablate(ffn: Network, neurons: int | Iterable[int]) -> Network:
     """`ffn` without what these neurons, one or several, contribute: their values are 0.
 
     Their keys stay, so that hidden and activated still show where they match. A ValueError names an index that no
@@ -167,7 +174,7 @@ def neuron_order(values: ArrayLike, by: Order = "index") -> NDArray[np.intp]:
         raise ValueError(f"values must be [positions, d_ff], got {list(values.shape)}")
     n_positions, d_ff = values.shape
     if by == "strength":
-        return _greatest_first(np.abs(values).max(axis=0, initial=0))
+        return greatest_first(np.abs(values).max(axis=0, initial=0))
     if by not in ("index", "cluster"):
         raise ValueError(f'by must be "index", "strength" or "cluster", got {by!r}')
     if by == "index" or d_ff < 2 or not n_positions:
@@ -193,7 +200,8 @@ def _nan_as_infinite(sizes: Array) -> Array:
     return np.where(np.isnan(sizes), np.inf, sizes)
 
 
-def _greatest_first(sizes: Array) -> NDArray[np.intp]:
+def greatest_first(sizes: Array) -> NDArray[np.intp]:
+    """The order of the last axis of `sizes` from the greatest down, of equals the lower index first, NaN as infinite."""
     return np.argsort(-_nan_as_infinite(sizes), kind="stable")
 
 
@@ -211,7 +219,7 @@ def _everywhere(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(holds.all(axis=positions))
 
 
-def _index(number: object) -> int:
+def as_index(number: object) -> int:
     """`number` as an index, -1 where it is none: a mask's True is no neuron 1."""
     try:
         return -1 if isinstance(number, bool) else operator.index(number)  # type: ignore[arg-type]
@@ -219,10 +227,10 @@ def _index(number: object) -> int:
         return -1
 
 
-def _neurons(ffn: FFN, neurons: Iterable[int]) -> list[int]:
+def _neurons(ffn: FFN | GatedFFN, neurons: Iterable[int]) -> list[int]:
     indices = []
     for neuron in neurons:
-        if not 0 <= (index := _index(neuron)) < ffn.d_ff:
+        if not 0 <= (index := as_index(neuron)) < ffn.d_ff:
             raise ValueError(
                 f"a neuron is an integer from 0 to {ffn.d_ff - 1}, got {neuron!r}; "
                 "np.flatnonzero turns a mask into indices"

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ffn_core.activations import Array, activation, as_numbers
 from ffn_core.dense import FFN, Trace
-from ffn_core.scenario import ARRAYS, Edit, Scenario
+from ffn_core.scenario import Edit, Scenario
 
 STAGES = ("x", "hidden", "activated", "output")
 
@@ -142,7 +142,7 @@ def starting_point(scenario: Scenario, *, keep_weights: bool = False) -> Scenari
     Added positions are there with x = 0, removed ones are not. The weights are those of the start, or with
     `keep_weights` those of now.
     """
-    edits = tuple(_without_numbers(scenario.edits, ("x",) if keep_weights else ARRAYS))
+    edits = tuple(_without_numbers(scenario.edits, ("x",) if keep_weights else scenario.kind.arrays))
     return Scenario(base=scenario.base, activation=scenario.activation, edits=edits)
 
 
@@ -153,7 +153,7 @@ def _without_numbers(edits: Iterable[Edit], arrays: tuple[str, ...]) -> Iterator
                 yield edit._replace(value=kept)
             continue
         written = edit.index[0] if edit.array in ("randomize", "identity") else edit.array
-        if written not in arrays and not (written == "strength" and "w2" in arrays):
+        if written not in arrays and not (written == "strength" and len(arrays) > 1):
             yield edit
 
 

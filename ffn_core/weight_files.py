@@ -1,7 +1,8 @@
 """Networks in files: JSON and .npz hold weights, x and words; CSV, TSV and text hold one matrix.
 
 Files hold the matrices as Hourglass does, (out, in): w1 [d_ff, d_model], w2 [d_model, d_ff]. A file with w1 and w2
-transposed is refused with the shapes that were expected, never turned by guessing.
+transposed is refused with the shapes that were expected, never turned by guessing. A gated network or a mixture of
+experts is held by the arrays of its kind (`ffn_core.families`), a mixture with its options beside them.
 
 A file may come from anyone. Sizes are read and compared with the limits before anything is allocated, no pickle
 is ever loaded, and every refusal is a FileError that names the file and the member.
@@ -23,19 +24,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ffn_core.activations import activation
-from ffn_core.dense import FFN, Layout
+from ffn_core.bases import MAX_D_FF, MAX_D_MODEL, MAX_EXPERT_D_FF, MAX_EXPERTS, MAX_POSITIONS, most_d_ff
+from ffn_core.checks import EditError, check_word
+from ffn_core.dense import Layout
+from ffn_core.families import KINDS, OPTIONS, Kind, Layer, activation_of, check_option, kind_of
 from ffn_core.matrix_text import MAX_MAGNITUDE, MatrixTextError, format_matrix, parse_matrix
-from ffn_core.scenario import ARRAYS, MAX_D_FF, MAX_D_MODEL, MAX_POSITIONS, check_word
 
 Array = npt.NDArray[np.float64]
 
 MAX_FILE = 8_000_000
 """Bytes of a file, and of what it unpacks to."""
 
-_REQUIRED = ("w1", "b1", "w2", "b2")
-_MEMBERS = (*ARRAYS, "words", "activation")
-_JSON_KEYS = ("format", "version", *_MEMBERS)
-_JSON_DEPTH = 3  # the object, a matrix, a row
+_JSON_DEPTH = 4  # the object, a stack of matrices, a matrix, a row
+_MAX_JSON_BRACKETS = 4 * MAX_EXPERTS * MAX_EXPERT_D_FF
 _MAX_COMMAS = 2 * MAX_D_MODEL * MAX_D_FF + MAX_POSITIONS * MAX_D_MODEL + 10_000
 _JSON_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -57,10 +58,11 @@ class FileError(ValueError):
 class Loaded:
     """What a network file held.
 
-    x [positions, d_model] and words are None where an .npz file has none; then they stay as they are.
+    `ffn` is an FFN, a GatedFFN or an MoE; x [positions, d_model] and words are None where an .npz file has none; then
+    they stay as they are.
     """
 
-    ffn: FFN
+    ffn: Any
     x: Array | None = None
     words: tuple[str, ...] | None = None
 
@@ -86,15 +88,14 @@ def load(name: str, data: bytes, layout: Layout = "out_in") -> Loaded | Array:
     )
 
 
-def save_json(ffn: FFN, x: npt.ArrayLike, words: Iterable[str]) -> str:
-    """The network, x [positions, d_model] and words as JSON text that `load_json` reads back bit for bit."""
-    arrays = {"x": np.asarray(x), "w1": ffn.w1, "b1": ffn.b1, "w2": ffn.w2, "b2": ffn.b2}
-    document: dict[str, Any] = {
-        "format": "hourglass",
-        "version": 1,
-        "activation": ffn.activation,
-        "words": list(words),
-    }
+def save_json(layer: Layer, x: npt.ArrayLike, words: Iterable[str]) -> str:
+    """The layer, x [positions, d_model] and words as JSON text that `load_json` reads back bit for bit."""
+    kind = _kind_saved(layer)
+    document: dict[str, Any] = {"format": "hourglass", "version": 1}
+    if kind.name != "dense":  # which the first files were without saying so
+        document["family"] = kind.family
+    document |= {"activation": activation_of(layer), "words": list(words)} | kind.options(layer)
+    arrays = {"x": np.asarray(x), **kind.weights(layer)}
     document |= {name: array.astype(np.float64).tolist() for name, array in arrays.items()}
     text = json.dumps(document, allow_nan=False, ensure_ascii=False)
     if len(text.encode()) > MAX_FILE:
@@ -102,20 +103,31 @@ def save_json(ffn: FFN, x: npt.ArrayLike, words: Iterable[str]) -> str:
     return text
 
 
-def save_npz(ffn: FFN, x: npt.ArrayLike, words: Iterable[str]) -> bytes:
-    """The network, x [positions, d_model] and words as an .npz file that `load_npz` and `numpy.load` read."""
+def save_npz(layer: Layer, x: npt.ArrayLike, words: Iterable[str]) -> bytes:
+    """The layer, x [positions, d_model] and words as an .npz file that `load_npz` and `numpy.load` read."""
+    kind = _kind_saved(layer)
     file = io.BytesIO()
-    np.savez(
-        file,
-        x=np.asarray(x),
-        w1=ffn.w1,
-        b1=ffn.b1,
-        w2=ffn.w2,
-        b2=ffn.b2,
-        words=np.array(list(words), dtype=np.str_),
-        activation=np.array(ffn.activation),
-    )
-    return file.getvalue()
+    members: dict[str, npt.NDArray[Any]] = {
+        "x": np.asarray(x),
+        **kind.weights(layer),
+        **{name: np.array(value) for name, value in kind.options(layer).items()},
+        "words": np.array(list(words), dtype=np.str_),
+        "activation": np.array(activation_of(layer)),
+    }
+    np.savez(file, allow_pickle=False, **members)
+    data = file.getvalue()
+    if len(data) > MAX_FILE:
+        raise FileError(
+            f"this network has more than {MAX_FILE:,} bytes; save a smaller one, or fewer experts"
+        )
+    return data
+
+
+def _kind_saved(layer: Layer) -> Kind:
+    try:
+        return kind_of(layer)
+    except EditError as error:
+        raise FileError(f"this network cannot be saved: {error}") from None
 
 
 def save_csv(array: npt.ArrayLike) -> str:
@@ -144,8 +156,10 @@ def load_json(name: str, data: bytes, layout: Layout = "out_in") -> Loaded:
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
         n_brackets += match[0] in "[{"
         if depth > _JSON_DEPTH:
-            raise FileError(f"{name}: the JSON is nested deeper than a matrix, {_JSON_DEPTH} levels")
-        if n_brackets > 2 * (MAX_D_MODEL + MAX_D_FF):
+            raise FileError(
+                f"{name}: the JSON is nested deeper than a matrix of each expert, {_JSON_DEPTH} levels"
+            )
+        if n_brackets > _MAX_JSON_BRACKETS:
             raise too_many
     try:
         document = json.loads(
@@ -162,23 +176,41 @@ def load_json(name: str, data: bytes, layout: Layout = "out_in") -> Loaded:
         or document.get("version") != 1
     ):
         raise FileError(f'{name}: it must hold an object with "format": "hourglass" and "version": 1')
-    _check_members(name, document, _JSON_KEYS, _JSON_KEYS)
-    arrays = {member: _from_lists(name, member, document[member]) for member in ARRAYS}
+    kind, optional = _kind_among(document), ("family",)
+    keys = ("format", "version", *kind.arrays, *_options(kind), "words", "activation")
+    if "family" in document and document["family"] != kind.family:
+        raise FileError(f"{name}: its arrays are of the family {kind.family}, and it says another")
+    _check_members(name, document, keys, (*keys, *optional))
+    arrays = {member: _from_lists(name, member, document[member]) for member in kind.arrays}
+    options = {member: document[member] for member in _options(kind)}
     words = document["words"]
     if not isinstance(words, list):
         raise FileError(f"{name}: words must be a list of text")
-    return _loaded(name, arrays, words, document["activation"], layout)
+    return _loaded(name, kind, arrays, options, words=words, act=document["activation"], layout=layout)
 
 
 def load_npz(name: str, data: bytes, layout: Layout = "out_in") -> Loaded:
-    """A network from an .npz file with w1, b1, w2 and b2, and perhaps x, words and activation (gelu_tanh if not)."""
+    """A network from an .npz file with w1, b1, w2 and b2, and perhaps x, words and activation (gelu_tanh if not).
+
+    A gated network has w_gate, w_up and w_down (silu if no activation is there), a mixture router, its experts' stacked
+    arrays, top_k, renormalize and capacity.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
             if len(entries) != len(archive.infolist()):
                 raise FileError(f"{name}: a member is there twice")
-            _check_members(name, entries, _REQUIRED, _MEMBERS)
-            members = {member: _member(name, member, archive, entry) for member, entry in entries.items()}
+            kind = _kind_among(entries)
+            required = (*kind.arrays[1:], *_options(kind))
+            _check_members(name, entries, required, ("x", *required, "words", "activation"))
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+            if unpacked > MAX_FILE + len(entries) * _MAX_NPY_HEADER and kind.mixes:
+                raise FileError(
+                    f"{name}: it unpacks to {unpacked:,} bytes, and a file has at most {MAX_FILE:,}"
+                )
+            members = {
+                member: _member(name, member, archive, entry, kind.mixes) for member, entry in entries.items()
+            }
     except FileError:
         raise
     except (
@@ -198,21 +230,40 @@ def load_npz(name: str, data: bytes, layout: Layout = "out_in") -> Loaded:
     for member, array in members.items():
         if array.dtype.kind == "U":
             raise FileError(f"{name}: {member} must hold numbers, got text")
+    options = {member: members.pop(member) for member in _options(kind)}
+    if any(array.ndim for array in options.values()):
+        raise FileError(f"{name}: {', '.join(options)} must each be one number")
     return _loaded(
         name,
+        kind,
         {member: array.astype(np.float64) for member, array in members.items()},
-        None if words is None else words.tolist(),
-        "gelu_tanh" if act is None else act.item(),
-        layout,
+        {member: array.item() for member, array in options.items()},
+        words=None if words is None else words.tolist(),
+        act=kind.activation if act is None else act.item(),
+        layout=layout,
     )
 
 
-def _member(name: str, member: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
+def _kind_among(members: Iterable[str]) -> Kind:
+    """The kind that the arrays there are name; a file without any is taken for a dense network's."""
+    members = set(members)
+    mixes, gated = "router" in members, bool(members & set(KINDS["gated"].arrays[1:]))
+    return next(kind for kind in KINDS.values() if kind.mixes == mixes and (kind.values == "w_down") == gated)
+
+
+def _options(kind: Kind) -> tuple[str, ...]:
+    return OPTIONS if kind.mixes else ()
+
+
+def _member(
+    name: str, member: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, stacked: bool
+) -> npt.NDArray[Any]:
     """One array of an .npz file. Its header is read by a pattern of what NumPy writes: nothing is evaluated."""
     place = f"{name}: {member}"
     if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise FileError(f"{place} is encrypted or packed in an unknown way; save it with numpy.savez")
-    limit = 8 * MAX_D_MODEL * MAX_D_FF + _MAX_NPY_HEADER
+    largest = MAX_EXPERTS * MAX_EXPERT_D_FF if stacked else MAX_D_FF
+    limit = min(MAX_FILE, 8 * MAX_D_MODEL * largest) + _MAX_NPY_HEADER
     if entry.file_size > limit:
         raise FileError(f"{place} unpacks to {entry.file_size:,} bytes, and the largest array has {limit:,}")
     with archive.open(entry) as file:
@@ -228,7 +279,7 @@ def _member(name: str, member: str, archive: zipfile.ZipFile, entry: zipfile.Zip
         raise FileError(f"{place} must hold floats or integers, got dtype {descr!r}")
     if 0 in shape:
         raise FileError(f"{place} is empty, of shape {_shape(shape)}")
-    if len(shape) > 2 or max(shape, default=0) > max(MAX_D_FF, MAX_D_MODEL):
+    if len(shape) > (3 if stacked else 2) or max(shape, default=0) > max(MAX_D_FF, MAX_D_MODEL):
         raise FileError(f"{place} declares the shape {_shape(shape)}; an axis has at most {MAX_D_FF} entries")
     n_bytes = prod(shape) * (4 * size if kind == "U" else size)
     if len(data) - start != n_bytes:
@@ -258,7 +309,16 @@ def _npy_header(data: bytes) -> tuple[int, re.Match[bytes] | None]:
     return start, _NPY_HEADER.fullmatch(data, 8 + width, start)
 
 
-def _loaded(name: str, arrays: dict[str, Array], words: list[Any] | None, act: Any, layout: Layout) -> Loaded:
+def _loaded(
+    name: str,
+    kind: Kind,
+    arrays: dict[str, Array],
+    options: dict[str, Any],
+    *,
+    words: list[Any] | None,
+    act: Any,
+    layout: Layout,
+) -> Loaded:
     for member, array in arrays.items():
         bad = np.argwhere(~(np.abs(array) <= MAX_MAGNITUDE))
         if len(bad):
@@ -267,15 +327,19 @@ def _loaded(name: str, arrays: dict[str, Array], words: list[Any] | None, act: A
                 f"{name}: {member}{list(at)} must be finite, between -1e30 and 1e30, got {array[at]}"
             )
     try:
-        weights = {member: arrays[member] for member in _REQUIRED}
-        ffn = FFN.from_arrays(**weights, layout=layout, activation=activation(act).name)
+        weights = {member: array for member, array in arrays.items() if member != "x"}
+        ffn = kind.build(weights, activation(act).name, _checked(options, weights), layout)
         checked = None if words is None else tuple(map(check_word, words))
     except ValueError as error:
         raise FileError(f"{name}: {error}") from None
-    if ffn.d_model > MAX_D_MODEL or ffn.d_ff > MAX_D_FF:
+    sizes = kind.sizes(ffn)
+    d_model, d_ff = sizes["d_model"], sizes["d_ff"]
+    if d_model > MAX_D_MODEL or d_ff > most_d_ff(kind):
         raise FileError(
-            f"{name}: d_model can be up to {MAX_D_MODEL} and d_ff up to {MAX_D_FF}, got {ffn.d_model} and {ffn.d_ff}"
+            f"{name}: d_model can be up to {MAX_D_MODEL} and d_ff up to {most_d_ff(kind)}, got {d_model} and {d_ff}"
         )
+    if sizes.get("n_experts", 0) > MAX_EXPERTS:
+        raise FileError(f"{name}: there can be up to {MAX_EXPERTS} experts, got {sizes['n_experts']}")
     x = arrays.get("x")
     if x is not None:
         if x.ndim != 2 or x.shape[1] != ffn.d_model or not 1 <= len(x) <= MAX_POSITIONS:
@@ -288,6 +352,17 @@ def _loaded(name: str, arrays: dict[str, Array], words: list[Any] | None, act: A
             f"{name}: words must name each position of x, {0 if x is None else len(x)}, got {len(checked)}"
         )
     return Loaded(ffn=ffn, x=x, words=checked)
+
+
+def _checked(options: dict[str, Any], weights: dict[str, Array]) -> dict[str, float | int]:
+    """The options as a mixture takes them; a file's numbers are floats, counts among them."""
+    n_experts = len(np.atleast_1d(weights["router"])) if options else 0
+    return {
+        name: check_option(
+            name, int(value) if isinstance(value, float) and value.is_integer() else value, n_experts
+        )
+        for name, value in options.items()
+    }
 
 
 def _text(name: str, data: bytes) -> str:
@@ -308,14 +383,20 @@ def _check_members(name: str, members: Iterable[str], required: Iterable[str], k
 
 
 def _from_lists(name: str, member: str, value: Any) -> Array:
+    wrong = FileError(f"{name}: {member} must be a list of numbers, or of rows of equal length")
     rows = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    if rows is value and rows[0] and isinstance(rows[0][0], list):
+        matrices = [_from_lists(name, member, matrix) for matrix in value]
+        if len({matrix.shape for matrix in matrices}) > 1:
+            raise wrong
+        return np.stack(matrices)
     lengths = {len(row) if isinstance(row, list) else None for row in rows}
     if (
         None in lengths
         or len(lengths) > 1
         or not all(type(number) is float for row in rows for number in row)
     ):
-        raise FileError(f"{name}: {member} must be a list of numbers, or of rows of equal length")
+        raise wrong
     return np.array(value, dtype=np.float64)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from ffn_core import EXAMPLES, FFN, Scenario, example, explain
+from ffn_core import EXAMPLES, FFN, VARIANTS, MoE, Scenario, example, explain
 from ffn_core.__main__ import main
 from ffn_core.scenario import Edit
 
@@ -110,6 +110,28 @@ def test_json_holds_every_number_and_computes_to_the_same(run, name):
     np.testing.assert_array_equal(data["w1"], chosen.ffn.w1)
     assert data["n_parameters"] == chosen.ffn.n_parameters
     assert data["words"] == list(chosen.words)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_json_holds_every_number_of_a_gated_network_or_a_mixture(run, name):
+    data = json.loads(run("--example", name, "--json").out)
+    chosen = example(name)
+    np.testing.assert_array_equal(data["output"], chosen.ffn.forward(chosen.x).output)
+    assert data["words"] == list(chosen.words)
+    assert data["n_parameters"] == chosen.ffn.n_parameters
+    assert data["d_model"] == chosen.ffn.d_model
+    if isinstance(chosen.ffn, MoE):
+        assert (data["n_experts"], data["top_k"]) == (chosen.ffn.n_experts, chosen.ffn.top_k)
+        assert "router" in data
+
+
+def test_a_gated_network_and_a_mixture_are_written_out(run):
+    # Case S4 is the second position of this example.
+    assert "activated[1][0] = SiLU(1.0)*(-2.0) = 0.7311*(-2.0) = -1.462" in run("--example", "gates").out
+    edited = Scenario(base="experts").edit(("top_k", (), 1), ("router", (0, 0), 5.0))
+    text = run("--link", urlencode(edited.to_query()), "--activation", "tanh").out
+    assert "4 experts, top 1" in text
+    assert "router_logits[0][0] = 5" in text
 
 
 def test_json_of_infinities_is_still_json(run, monkeypatch):

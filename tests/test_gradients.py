@@ -1,7 +1,6 @@
 """The backward pass: by hand for two neurons, then against central differences for everything."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from ffn_core import ACTIVATIONS, FFN
 from ffn_core.activations import Array
+from tests.differences import central_difference
 
 ARRAYS = ("w1", "b1", "w2", "b2")
 
@@ -28,17 +28,6 @@ def test_a_two_by_two_network_by_hand():
     assert gradients.b1.tolist() == [0, 42]
     assert gradients.w2.tolist() == [[0, 2], [0, 20]]  # d_output times activated [0, 2]
     assert gradients.b2.tolist() == [1, 10]
-
-
-def central_difference(loss: Callable[[Array], float], array: Array, h: float = 1e-5) -> Array:
-    """The gradient of loss(array), entry by entry."""
-    result = np.empty_like(array)
-    for index in np.ndindex(array.shape):
-        up, down = array.copy(), array.copy()
-        up[index] += h
-        down[index] -= h
-        result[index] = (loss(up) - loss(down)) / (2 * h)
-    return result
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

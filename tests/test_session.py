@@ -596,3 +596,39 @@ def test_no_address_makes_a_session_raise_or_unsound(query):
     session = open_session(query)
     assert_sound(session)
     json.dumps(session.notices)
+
+
+# Gated networks and mixtures
+
+
+@pytest.mark.parametrize("name", ["gates", "experts"])
+def test_a_session_on_another_family_is_edited_undone_and_linked(name):
+    session = do(open_session({}), {"kind": "base", "name": name})
+    assert session.present.base == name
+    array = "w_gate" if name == "gates" else "w1"
+    index = [0] * session.present.arrays[array].ndim
+    edited_once = do(session, edit(array, index, 0.25))
+    assert edited_once.present.arrays[array].ravel()[0] == 0.25
+    again = open_session(dict(parse_qsl(link(edited_once)[0])))
+    assert again.present.arrays[array].tobytes() == edited_once.present.arrays[array].tobytes()
+    back = do(edited_once, {"kind": "undo"})
+    np.testing.assert_array_equal(back.present.arrays[array], session.present.arrays[array])
+
+
+def test_a_paste_stays_within_its_expert():
+    session = open_session({"ex": "experts"})
+    pasted = do(session, paste("w1", [2, 1, 6], "1 2\n3 4"), paste("b1", [3, 2], "5 6"))
+    w1 = pasted.present.arrays["w1"]
+    assert w1[2, 1:3, 6:].tolist() == [[1, 2], [3, 4]]
+    np.testing.assert_array_equal(
+        np.delete(w1, 2, axis=0), np.delete(session.present.arrays["w1"], 2, axis=0)
+    )
+    assert pasted.present.arrays["b1"][3].tolist() == [0, 0, 5, 6]
+    refused = do(session, paste("w1", [2, 3, 6], "1 2\n3 4"))
+    assert "room for 1 by 2" in (refused.problem or "")
+    assert refused.present is session.present
+
+
+def test_a_neuron_of_an_expert_can_be_looked_at():
+    assert open_session({"ex": "experts", "n": "3"}).view.neuron == 3
+    assert open_session({"ex": "experts", "n": "4"}).view.neuron is None

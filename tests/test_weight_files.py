@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ffn_core.dense import FFN
+from ffn_core.gated import GatedFFN
+from ffn_core.moe import MoE
 from ffn_core.scenario import RandomBase, Scenario
 from ffn_core.weight_files import MAX_FILE, FileError, Loaded, load, save_csv, save_json, save_npz
 
@@ -335,3 +337,106 @@ def test_a_file_that_stores_in_out_opens_when_that_is_said():
     assert isinstance(loaded, Loaded)
     assert loaded.ffn.w1.tolist() == ffn.w1.tolist()
     assert loaded.ffn.w2.tolist() == ffn.w2.tolist()
+
+
+# Gated networks and mixtures of experts
+
+GATED = GatedFFN.random(4, 3, seed=1, activation="gelu")
+EXPERTS = MoE.random(4, 3, 5, 2, seed=2, activation="relu", renormalize=False, capacity=1.25)
+GATED_EXPERTS = MoE.random(4, 3, 5, 2, seed=2, gated=True)
+
+
+def saved(layer, suffix: str) -> bytes:
+    return save_json(layer, X, WORDS).encode() if suffix == "json" else save_npz(layer, X, WORDS)
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz"])
+@pytest.mark.parametrize("layer", [GATED, EXPERTS, GATED_EXPERTS], ids=["gated", "experts", "experts_gated"])
+def test_a_layer_of_another_family_comes_back_bit_for_bit(layer, suffix):
+    result = loaded(f"net.{suffix}", saved(layer, suffix))
+    assert type(result.ffn) is type(layer)
+    assert (result.words, result.x is not None and result.x.tobytes()) == (WORDS, X.tobytes())
+    pairs = [(result.ffn, layer)]
+    if isinstance(layer, MoE):
+        for name in ("top_k", "renormalize", "capacity"):
+            assert getattr(result.ffn, name) == getattr(layer, name)
+        assert result.ffn.router.tobytes() == layer.router.tobytes()
+        pairs = list(zip(result.ffn.experts, layer.experts, strict=True))
+    for one, other in pairs:
+        assert one.activation == other.activation
+        for name in ("w1", "b1", "w2", "b2", "w_gate", "w_up", "w_down"):
+            if name in vars(other):
+                assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+    scenario = Scenario(base={GATED: "gates", EXPERTS: "experts"}.get(layer, "experts_random"))
+    held = scenario.holding(result.ffn, result.x, result.words)
+    np.testing.assert_array_equal(held.build()[0].forward(X).output, layer.forward(X).output)
+
+
+def test_a_json_file_says_its_family_and_a_dense_one_is_as_it_always_was():
+    assert json.loads(saved(GATED, "json"))["family"] == "gated"
+    assert json.loads(saved(GATED_EXPERTS, "json"))["family"] == "experts"
+    assert list(json.loads(JSON)) == [
+        "format", "version", "activation", "words", "x", "w1", "b1", "w2", "b2",
+    ]  # fmt: skip
+
+
+def test_experts_that_are_stored_in_out_open_when_that_is_said():
+    document = json.loads(saved(EXPERTS, "json"))
+    for name in ("w1", "w2"):
+        document[name] = np.swapaxes(document[name], 1, 2).tolist()
+    data = json.dumps(document).encode()
+    with pytest.raises(FileError, match="in_out"):
+        load("net.json", data)
+    result = load("net.json", data, "in_out")
+    assert isinstance(result, Loaded)
+    np.testing.assert_array_equal(result.ffn.experts[4].w2, EXPERTS.experts[4].w2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"top_k": 6}, "top_k must be from 1 to 5, got 6"),
+        ({"top_k": 1.5}, "top_k must be an integer, got 1.5"),
+        ({"renormalize": 2}, "renormalize must be from 0 to 1"),
+        ({"capacity": -1}, "capacity must be from 0, no limit, to 100"),
+        ({"capacity": []}, "capacity takes a number"),
+        ({"capacity": None}, "capacity takes a number"),
+        ({"family": "gated"}, "its arrays are of the family experts, and it says another"),
+        ({"router": [[0.0] * 4] * 4}, "with 4 experts, as many as the router has rows, got [5, 3, 4]"),
+        ({"router": 1.0}, "must be a list of numbers"),
+        ({"router": [1.0] * 5}, "router must be a matrix [n_experts, d_model]"),
+        ({"w1": [[0.0] * 4] * 3}, "w1 must be [n_experts, d_ff, d_model]"),
+        ({"w1": [[[0.0] * 4] * 3] * 4 + [[[0.0] * 4] * 2]}, "rows of equal length"),
+        ({"w1": [[[[0.0]]]]}, "nested deeper"),
+        ({"w_gate": [[[0.0]]]}, "missing; the file must hold"),
+        ({"b2": [[0.0] * 3] * 5}, "b2 must be [d_model] = [4], got [3]"),
+    ],
+)
+def test_a_mixture_that_is_not_sound_is_refused(changes, reason):
+    document = json.loads(saved(EXPERTS, "json")) | changes
+    assert reason in refusal("net.json", json.dumps(document).encode())
+
+
+def test_more_experts_than_the_limit_are_refused():
+    document = saved(MoE.random(4, 3, 17, 2), "json")
+    assert "up to 16 experts, got 17" in refusal("net.json", document)
+    wide = saved(MoE.random(4, 257, 1, 1), "npz")
+    assert "d_ff up to 256, got 4 and 257" in refusal("net.npz", wide)
+
+
+def test_an_npz_of_experts_that_unpacks_to_too_much_is_refused():
+    file = io.BytesIO()
+    zeros = np.zeros((16, 256, 200))
+    np.savez_compressed(
+        file, router=np.zeros((16, 200)), w_gate=zeros, w_up=zeros, w_down=np.swapaxes(zeros, 1, 2).copy(),
+        top_k=1, renormalize=1, capacity=0.0,
+    )  # fmt: skip
+    assert len(file.getvalue()) < 100_000
+    assert "unpacks to 19," in refusal("net.npz", file.getvalue())
+
+
+def test_what_no_file_holds_is_refused_when_it_is_saved():
+    with pytest.raises(FileError, match="cannot be saved: a scenario holds no shared expert"):
+        save_json(MoE.random(4, 3, 2, 1, shared=True), X, WORDS)
+    with pytest.raises(FileError, match="more than 8,000,000 bytes; save a smaller one"):
+        save_npz(MoE.random(256, 256, 8, 1), np.zeros((1, 256)), ["w"])

@@ -25,7 +25,7 @@ TURNED = {"hourglass": (), "neurons": ("x", "w2", "b2", "output", "residual")}
 def fits_neuron_lines(scenario: Scenario) -> bool:
     """Whether the network is small enough to be drawn with one line for each neuron."""
     ffn, _ = scenario.build()
-    return ffn.d_model <= MAX_EDITED["d_model"] and ffn.d_ff <= MAX_EDITED["d_ff"]
+    return bool(ffn.d_model <= MAX_EDITED["d_model"] and ffn.d_ff <= MAX_EDITED["d_ff"])
 
 
 def live_board(session: Session, drawn: Drawn = "hourglass") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ffn_core.examples import EXAMPLES
+from ffn_core.examples import example as example_called
 from ffn_core.scenario import Scenario
 
 
@@ -27,7 +27,7 @@ def names_of(scenario: Scenario) -> Names:
     """What the example's coordinates and neurons stand for; nothing once a width was changed."""
     if not isinstance(scenario.base, str):
         return Names()
-    example = EXAMPLES[scenario.base]
+    example = example_called(scenario.base)
     ffn, _ = scenario.build()
     if (ffn.d_model, ffn.d_ff) != (example.ffn.d_model, example.ffn.d_ff):
         return Names()
