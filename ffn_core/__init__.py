@@ -24,26 +24,35 @@ Matrices are [out, in], as in W @ x and `torch.nn.Linear`. Keys and values are t
 arXiv:2012.14913, and not attention's.
 """
 
-from ffn_core import curves, memories
+from ffn_core import counting, curves, memories
 from ffn_core.activations import ACTIVATIONS, Activation, activation
+from ffn_core.counting import MODELS, Flops, ModelShape, Parameters, crossover
 from ffn_core.dense import FFN, Gradients, Trace
 from ffn_core.examples import EXAMPLES, Example, Printed, example, lesson_differences, random_example
 from ffn_core.explain import Explanation, Term, explain
 from ffn_core.scenario import Scenario
+from ffn_core.shape_scenario import ShapeScenario
 
 __all__ = [
     "ACTIVATIONS",
     "EXAMPLES",
     "FFN",
+    "MODELS",
     "Activation",
     "Example",
     "Explanation",
+    "Flops",
     "Gradients",
+    "ModelShape",
+    "Parameters",
     "Printed",
     "Scenario",
+    "ShapeScenario",
     "Term",
     "Trace",
     "activation",
+    "counting",
+    "crossover",
     "curves",
     "example",
     "explain",
