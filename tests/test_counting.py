@@ -251,7 +251,7 @@ class Machine:
     def multiply(self, part: str, matrix: np.ndarray, vector: np.ndarray, bias: bool = False) -> np.ndarray:
         product = matrix * vector
         self.made[part] += product.size
-        result = product.sum(axis=1)
+        result: np.ndarray = product.sum(axis=1)
         if bias:
             self.made["bias"] += result.size
         return result
