@@ -13,7 +13,7 @@ In a link the edits are statements, each closed by `~`, so that a link cut short
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -82,8 +82,14 @@ class ShapeScenario:
 
     def build(self) -> ModelShape:
         """The shape; its title and source say so where it is no longer the published one."""
-        shape: ModelShape = self.__dict__["_replay"].shape
-        return shape
+        return self._built
+
+    @cached_property
+    def _built(self) -> ModelShape:
+        start, shape = model(self.base), self.__dict__["_replay"].shape
+        if shape == start:
+            return start
+        return replace(shape, title=f"{start.title}, changed", source=f"Changed from: {start.source}")
 
     def edit(self, *edits: Edit | tuple[Any, ...]) -> "ShapeScenario":
         """With these edits made as well."""
@@ -177,13 +183,6 @@ class _Replay:
         start = self.start
         try:
             shape = ModelShape(name=start.name, title=start.title, source=start.source, **fields)
-            if shape != start:
-                shape = ModelShape(
-                    name=start.name,
-                    title=f"{start.title}, changed",
-                    source=f"Changed from: {start.source}",
-                    **fields,
-                )
         except ValueError as error:
             raise EditError(str(error)) from None
         self.fields, self.shape = fields, shape
@@ -289,12 +288,11 @@ def _edits_of(text: str | None, base: str, losses: list[str]) -> list[Edit]:
         if n > room:
             losses.append(f"A scenario has at most {MAX_EDITS:,} edits: those after them are dropped.")
             break
+        room -= n  # whether it fits or not: a hostile link must not keep a server busy
         try:
             edits.append(replay.apply(edit))
         except EditError as error:
             losses.append(f"An edit was dropped: {error}.")
-        else:
-            room -= n
     return edits
 
 
