@@ -86,7 +86,8 @@ class ShapeScenario:
 
     @cached_property
     def _built(self) -> ModelShape:
-        start, shape = model(self.base), self.__dict__["_replay"].shape
+        start = model(self.base)
+        shape: ModelShape = self.__dict__["_replay"].shape
         if shape == start:
             return start
         return replace(shape, title=f"{start.title}, changed", source=f"Changed from: {start.source}")
