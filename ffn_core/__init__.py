@@ -46,8 +46,9 @@ Matrices are [out, in], as in W @ x and `torch.nn.Linear`. Keys and values are t
 arXiv:2012.14913, and not attention's.
 """
 
-from ffn_core import curves, memories
+from ffn_core import counting, curves, memories
 from ffn_core.activations import ACTIVATIONS, Activation, activation
+from ffn_core.counting import MODELS, Flops, ModelShape, Parameters, crossover
 from ffn_core.dense import FFN, Gradients, Trace
 from ffn_core.examples import (
     EXAMPLES,
@@ -71,18 +72,21 @@ from ffn_core.gated import (
 )
 from ffn_core.moe import MoE, MoEGradients, MoETrace, Routing, expert_capacity, route
 from ffn_core.scenario import Scenario
+from ffn_core.shape_scenario import ShapeScenario
 
 __all__ = [
     "ACTIVATIONS",
     "EXAMPLES",
     "FFN",
     "GLU_KINDS",
+    "MODELS",
     "SHAZEER_2020",
     "SHAZEER_2020_SOURCE",
     "VARIANTS",
     "Activation",
     "Example",
     "Explanation",
+    "Flops",
     "GLUKind",
     "GatedFFN",
     "GatedGradients",
@@ -91,12 +95,17 @@ __all__ = [
     "MoE",
     "MoEGradients",
     "MoETrace",
+    "ModelShape",
+    "Parameters",
     "Printed",
     "Routing",
     "Scenario",
+    "ShapeScenario",
     "Term",
     "Trace",
     "activation",
+    "counting",
+    "crossover",
     "curves",
     "example",
     "expert_capacity",

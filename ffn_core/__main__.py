@@ -4,7 +4,7 @@ import argparse
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, urlsplit
@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from ffn_core.activations import ACTIVATIONS
+from ffn_core.count_text import count_json, count_lines
+from ffn_core.counting import MAX_CONTEXT, MODELS, model
 from ffn_core.examples import EXAMPLES, VARIANTS, example
 from ffn_core.scenario import Scenario
 from ffn_core.trace_text import arrays_of, difference_lines, trace_lines
@@ -46,7 +48,18 @@ class _Shown:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status; misuse exits with 2."""
-    parser = _Parser(prog="python -m ffn_core", description="Print every number of a feed-forward network.")
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    command = _COMMANDS.get(arguments[0]) if arguments else None
+    print(_trace(arguments) if command is None else command(arguments[1:]))
+    return 0
+
+
+def _trace(argv: Sequence[str]) -> str:
+    parser = _Parser(
+        prog="python -m ffn_core",
+        description="Print every number of a feed-forward network.",
+        epilog=f"Another command comes first: {', '.join(_COMMANDS)}, with a --help of its own.",
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--example", metavar="NAME", default="lesson", help=f"one of {', '.join((*EXAMPLES, *VARIANTS))}"
@@ -67,11 +80,35 @@ def main(argv: Sequence[str] | None = None) -> int:
             shown = replace(shown, scenario=shown.scenario.with_activation(arguments.activation))
     except ValueError as error:
         parser.error(str(error))
+    return json.dumps(_as_json(shown), allow_nan=False) if arguments.json else "\n".join(_as_lesson(shown))
+
+
+def _count(argv: Sequence[str]) -> str:
+    parser = _Parser(
+        prog="python -m ffn_core count",
+        description="Print what a model's FFNs cost, in parameters, FLOPs and bytes, beside its attention.",
+    )
+    parser.add_argument("model", metavar="NAME", help=f"one of {', '.join(MODELS)}")
+    parser.add_argument(
+        "--context", metavar="N", type=int, default=1024, help="tokens in the context; 1024 if not said"
+    )
+    parser.add_argument(
+        "--causal", action="store_true", help="no token sees those after it: the mean over the context"
+    )
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+    arguments = parser.parse_args(argv)
+    try:
+        shape, context, causal = model(arguments.model), arguments.context, arguments.causal
+        if not 1 <= context <= MAX_CONTEXT:
+            raise ValueError(f"--context must be from 1 to {MAX_CONTEXT:,}, got {arguments.context}")
+    except ValueError as error:
+        parser.error(str(error))
     if arguments.json:
-        print(json.dumps(_as_json(shown), allow_nan=False))
-    else:
-        print("\n".join(_as_lesson(shown)))
-    return 0
+        return json.dumps(count_json(shape, context, causal))
+    return "\n".join(count_lines(shape, context, causal))
+
+
+_COMMANDS: dict[str, Callable[[Sequence[str]], str]] = {"count": _count}
 
 
 def _example(name: str) -> _Shown:

@@ -11,6 +11,7 @@ import pytest
 
 from ffn_core import EXAMPLES, FFN, VARIANTS, MoE, Scenario, example, explain
 from ffn_core.__main__ import main
+from ffn_core.counting import MODELS
 from ffn_core.scenario import Edit
 
 
@@ -173,4 +174,87 @@ def test_a_damaged_link_opens_what_is_sound_and_says_what_it_dropped(run):
     ],
 )
 def test_misuse_is_one_line_and_status_two(refused, arguments, reason):
+    assert reason in refused(*arguments)
+
+
+# Counting
+
+
+def test_a_model_is_counted_with_its_formulas(run):
+    lines = run("count", "gpt2-small").out.splitlines()
+    for line in (
+        "GPT-2 small",
+        "    w1, b1: d_ff·d_model + d_ff = 3,072·768 + 3,072 = 2,362,368",
+        "  FFN: 2·n_layers·(weights of one FFN) = 2·12·(2,359,296 + 2,359,296) = 113,246,208",
+        "  attention's scores: 4·n_layers·n_heads·d_head·n = 4·12·12·64·1,024 = 37,748,736",
+        "  not in the total: bias adds: 82,944",
+    ):
+        assert line in lines
+    words = [" ".join(line.split()) for line in lines]
+    assert "total 124,439,808" in words
+    assert "scores alone 3,072" in words
+    assert "with projections 1,536" in words
+    assert "float16 248,879,616 bytes = 248.9 MB" in words
+
+
+def test_experts_are_counted_in_all_and_active(run):
+    words = [" ".join(line.split()) for line in run("count", "mixtral-8x7b").out.splitlines()]
+    assert "total 46,702,792,704" in words
+    assert "active a token 12,879,925,248" in words
+    assert "active" not in run("count", "llama-2-7b").out
+
+
+def test_the_context_and_its_mask_are_said_and_counted(run):
+    text = run("count", "gpt2-small", "--context", "2000", "--causal").out
+    assert (
+        "FLOPs per token in a context of 2,000 tokens: each sees itself and those before it; the mean" in text
+    )
+    assert "beyond the 1,024 positions that the model has embeddings for" in text
+    assert "2·n_layers·n_heads·d_head·(n + 1) = 2·12·12·64·(2,000 + 1)" in text
+    assert "beyond" not in run("count", "gpt2-small").out
+    assert "beyond" not in run("count", "llama-2-7b", "--context", "100000").out, "its positions are rotary"
+
+
+def test_a_count_is_machine_readable(run):
+    counted = json.loads(run("count", "mixtral-8x7b", "--json").out)
+    assert counted["shape"]["n_kv_heads"] == 8
+    assert counted["parameters"]["total"] == 46_702_792_704
+    assert counted["parameters"]["active"] == 12_879_925_248
+    assert counted["parameters"]["ffn_per_layer"] == 8 * 176_160_768
+    # By hand: 2 FLOPs, 32 layers, 2 experts of 3 matrices.
+    assert counted["flops"]["ffn"] == 2 * 32 * 2 * 3 * 4096 * 14336
+    assert counted["flops"]["context_length"] == 1024
+    assert counted["memory"]["int8"] == 46_702_792_704
+    assert counted["crossover"] == {"scores": 43_008, "with_projections": 37_888}
+
+
+def test_help_names_the_other_commands_and_theirs_the_models(capsys):
+    for arguments, said in (
+        (["--help"], "Another command comes first: count"),
+        (["count", "--help"], "llama-3-8b"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 0
+        assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_counted(run, name):
+    assert MODELS[name].title in run("count", name).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("count", "gpt5"), "no model is called 'gpt5'; there are lesson, vaswani-base, gpt2-small, gpt2-xl"),
+        (("count",), "the following arguments are required: NAME"),
+        (("cuont", "lesson"), "unrecognized arguments: cuont lesson"),
+        (("count", "lesson", "--context", "0"), "--context must be from 1 to 1,000,000,000, got 0"),
+        (("count", "lesson", "--context", "many"), "invalid int value: 'many'"),
+        (("--example", "cat", "count", "lesson"), "unrecognized arguments: count lesson"),
+        (("count", "lesson", "--activation", "relu"), "unrecognized arguments: --activation relu"),
+    ],
+)
+def test_misuse_of_counting_is_one_line_and_status_two(refused, arguments, reason):
     assert reason in refused(*arguments)
