@@ -17,6 +17,9 @@ page = st.navigation(
         st.Page(ROOT / "pages/curves.py", title="GELU and ReLU", url_path="curves"),
         st.Page(ROOT / "pages/memories.py", title="Memories", url_path="memories"),
         st.Page(ROOT / "pages/positions.py", title="One position at a time", url_path="positions"),
+        st.Page(ROOT / "pages/gates.py", title="Gates", url_path="gates"),
+        st.Page(ROOT / "pages/experts.py", title="Experts", url_path="experts"),
+        st.Page(ROOT / "pages/counting.py", title="Counting", url_path="counting"),
     ],
     position="top",
 )

@@ -7,8 +7,8 @@ yet seen, in order. Everything in an event comes from a visitor and is checked h
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple, cast
 from urllib.parse import urlencode
 
 import numpy as np
@@ -16,12 +16,35 @@ import numpy as np
 from ffn_app.look import Look, settle
 from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
+from ffn_core.counting import MAX_CONTEXT, MODELS
 from ffn_core.examples import EXAMPLES, VARIANTS
+from ffn_core.examples import example as example_called
+from ffn_core.families import kind_of
 from ffn_core.matrix_text import parse_matrix, parse_number
-from ffn_core.scenario import Edit, EditError, RandomBase, Scenario
+from ffn_core.scenario import Edit, EditError, Scenario
+from ffn_core.shape_scenario import ShapeScenario
 
+Family = Literal["dense", "gated", "experts", "shape"]
+Looked = Scenario | ShapeScenario
+"""What a person looks at."""
+
+STARTS: dict[Family, Looked] = {
+    "dense": Scenario(),
+    "gated": Scenario(base="gates"),
+    "experts": Scenario(base="experts"),
+    "shape": ShapeScenario(),
+}
+"""What each family of pages shows a visitor who brings nothing."""
+PAGES: dict[Family, str] = {
+    "dense": "Hourglass",
+    "gated": "Gates",
+    "experts": "Experts",
+    "shape": "Counting",
+}
+"""The page on which a family is at home."""
 MOST_UNDO = 400
 MOST_EDITS = 2000
+MOST_SHAPE_EDITS = 200
 MOST_READING = 100.0
 
 
@@ -29,7 +52,8 @@ MOST_READING = 100.0
 class View:
     """How the scenario is looked at: what a link says besides the scenario itself.
 
-    `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read.
+    `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read; `expert` the one that
+    is looked into; `length` the context length for which costs are counted, and `causal` how.
     """
 
     position: int = 0
@@ -37,6 +61,9 @@ class View:
     step: int | None = None
     compare: bool = False
     reading: float = 1.0
+    expert: int = 0
+    length: int = 2048
+    causal: bool = False
 
     def to_query(self) -> dict[str, str]:
         """The parts that are not the default, as link parameters."""
@@ -46,6 +73,9 @@ class View:
             "s": self.step,
             "c": 1 if self.compare else None,
             "x": None if self.reading == View.reading else f"{self.reading:g}",
+            "q": self.expert or None,
+            "t": None if self.length == View.length else self.length,
+            "h": 1 if self.causal else None,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -55,7 +85,7 @@ class View:
 
         def number(name: str) -> int | None:
             text = query.get(name, "")
-            return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+            return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
         try:
             reading = parse_number(query.get("x", ""))
@@ -67,79 +97,158 @@ class View:
             step=number("s"),
             compare=number("c") == 1,
             reading=max(-MOST_READING, min(MOST_READING, reading)),
+            expert=number("q") or 0,
+            length=max(1, min(MAX_CONTEXT, number("t") or cls.length)),
+            causal=number("h") == 1,
         )
 
-    def within(self, scenario: Scenario) -> "View":
-        """The same view with position, neuron and step inside the scenario's bounds."""
+    def within(self, scenario: Looked) -> "View":
+        """The same view with position, neuron, expert and step inside the scenario's bounds."""
+        if isinstance(scenario, ShapeScenario):
+            return self
         layer, x = scenario.build()
-        inside = self.neuron is not None and self.neuron < scenario.kind.sizes(layer)["d_ff"]
+        sizes = scenario.kind.sizes(layer)
+        inside = self.neuron is not None and self.neuron < sizes["d_ff"]
         return replace(
             self,
             position=min(self.position, len(x) - 1),
             neuron=self.neuron if inside else None,
             step=self.step if self.step in range(4) else None,
+            expert=min(self.expert, sizes.get("n_experts", 1) - 1),
         )
 
 
 class Step(NamedTuple):
     """A scenario to go back or forward to, without its arrays: hundreds of those of a large network are gigabytes."""
 
-    base: str | RandomBase
-    activation: str | None
-    edits: tuple[Edit, ...]
+    kind: type[Scenario] | type[ShapeScenario]
+    recipe: dict[str, Any]
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "Step":
+    def of(cls, scenario: Looked) -> "Step":
         """What is needed to make the scenario again."""
-        return cls(scenario.base, scenario.activation, scenario.edits)
+        recipe: dict[str, Any] = {"base": scenario.base, "edits": scenario.edits}
+        if isinstance(scenario, Scenario):
+            recipe["activation"] = scenario.activation
+        return cls(type(scenario), recipe)
 
-    def scenario(self) -> Scenario:
+    def scenario(self) -> Looked:
         """The scenario, replayed."""
-        return Scenario(base=self.base, activation=self.activation, edits=self.edits)
+        return self.kind(**self.recipe)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
-    """One visitor's state.
+class Desk:
+    """One family's scenario, how to go back and forward from it, and how it is looked at.
 
     `past` and `future` are the scenarios that undo and redo go to; `gesture` is the drag that the last edit belongs
     to, and the scenario before it. `colours_of` is the scenario that the colour scales were fitted to, None for the
-    starting point. `client` and `applied` say which browser page's events were applied, and up to which. `wants`
-    names a scenario that only the visitor's tab has, `give` what the browser has asked for.
+    starting point. `wants` names a scenario that only the visitor's tab has.
     """
 
-    present: Scenario
+    # Of a page's own family, which its parts know: a Scenario, on "Counting" a ShapeScenario.
+    present: Any
     past: tuple[Step, ...] = ()
     future: tuple[Step, ...] = ()
     view: View = field(default_factory=View)
     look: Look | None = None
-    gesture: tuple[str, Scenario] | None = None
+    gesture: tuple[str, Any] | None = None
+    colours_of: Any = None
+    wants: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session(Desk):
+    """One visitor's state: the desk of the family whose page is open, the others as they were left, and what is shared.
+
+    `client` and `applied` say which browser page's events were applied, and up to which. `give` is what the browser has
+    asked for.
+    """
+
+    family: Family = "dense"
+    desks: Mapping[Family, Desk] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     problem: str | None = None
     problem_number: int = 0
     client: str = ""
     applied: int = 0
-    colours_of: Scenario | None = None
-    wants: str | None = None
     give: str | None = None
     gives: int = 0
 
 
-def open_session(query: Mapping[str, str]) -> Session:
-    """The session that a link opens; what the link holds in vain is told in `notices`."""
-    scenario, warnings = Scenario.from_query(query)
+_DESK = tuple(part.name for part in fields(Desk))
+
+
+def turned_to(session: Session, family: Family) -> Session:
+    """The session with that family's desk in front."""
+    if family == session.family:
+        return session
+    left = Desk(**{name: getattr(session, name) for name in _DESK})
+    desk = session.desks.get(family) or Desk(present=STARTS[family])
+    others = {name: kept for name, kept in session.desks.items() if name != family} | {session.family: left}
+    return replace(session, family=family, desks=others, **{name: getattr(desk, name) for name in _DESK})
+
+
+def family_of(scenario: Looked) -> Family:
+    """The family that a scenario is of."""
+    return "shape" if isinstance(scenario, ShapeScenario) else scenario.family
+
+
+def placed(session: Session, scenario: Looked) -> Session:
+    """The session with a scenario in front of its own family; if that is another than the page's, a notice says where."""
+    page, family = session.family, family_of(scenario)
+    session = turned_to(moved(turned_to(session, family), scenario), page)
+    if family == page:
+        return session
+    told = f"{WHAT[family]} is open on the page “{PAGES[family]}”: this page shows {_lower(WHAT[page])}."
+    return replace(session, notices=(*session.notices, told))
+
+
+WHAT: dict[Family, str] = {
+    "dense": "A dense network",
+    "gated": "A gated network",
+    "experts": "A mixture of experts",
+    "shape": "A model's shape",
+}
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def open_session(query: Mapping[str, str], family: Family = "dense") -> Session:
+    """The session that a link opens on a page of that family; what the link holds in vain is told in `notices`.
+
+    A scenario of another family is put on that family's desk.
+    """
+    scenario: Looked
+    warnings: list[str] = []
+    if family == "shape":
+        scenario, warnings = ShapeScenario.from_query(query)
+    elif family == "dense" or query.keys() & {"ex", "r", "e"}:
+        scenario, warnings = Scenario.from_query(query)
+    else:
+        scenario = STARTS[family]
+        if "act" in query:
+            scenario, warnings = Scenario.from_query({**query, "ex": str(scenario.base)})
     kept = query.get("kept", "")
-    return Session(
+    desk = Desk(
         present=scenario,
         view=View.from_query(query).within(scenario),
-        notices=tuple(warnings),
-        wants=kept if kept.isalnum() and len(kept) <= 16 else None,
+        wants=kept if family != "shape" and kept.isalnum() and len(kept) <= 16 else None,
     )
+    there = family_of(scenario)
+    session = Session(family=there, notices=tuple(warnings), **{name: getattr(desk, name) for name in _DESK})
+    if there == family:
+        return session
+    told = f"The link holds {_lower(WHAT[there])}: it is open on the page “{PAGES[there]}”."
+    return turned_to(replace(session, notices=(*session.notices, told)), family)
 
 
-def token(scenario: Scenario) -> str:
+def token(scenario: Looked) -> str:
     """A short name for a scenario: the same for the same base, nonlinearity and edits."""
-    return hashlib.sha256(json.dumps(scenario.to_query(), sort_keys=True).encode()).hexdigest()[:16]
+    said = [family_of(scenario), scenario.to_query()]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def link(session: Session) -> tuple[str, bool]:
@@ -158,13 +267,13 @@ def link(session: Session) -> tuple[str, bool]:
 # ---------------------------------------------------------------- changes
 
 
-def moved(session: Session, scenario: Scenario) -> Session:
+def moved(session: Session, scenario: Looked) -> Session:
     """The session with another scenario in front, undoable."""
     past = (*session.past, Step.of(session.present))[-MOST_UNDO:]
     return replace(_with_present(session, scenario), past=past, future=())
 
 
-def _with_present(session: Session, scenario: Scenario) -> Session:
+def _with_present(session: Session, scenario: Looked) -> Session:
     return replace(
         session, present=scenario, gesture=None, view=session.view.within(scenario), wants=None, problem=None
     )
@@ -177,7 +286,7 @@ def edited(session: Session, *edits: Edit, gesture: str | None = None) -> Sessio
         after = _with_present(session, before.edit(*edits))  # in place of the gesture's earlier edit
     else:
         before = session.present
-        if len(before.edits) >= MOST_EDITS:
+        if len(before.edits) >= (MOST_EDITS if isinstance(before, Scenario) else MOST_SHAPE_EDITS):
             before = (
                 before.compact()
             )  # the same numbers in one edit; undo still has every step of this session
@@ -261,6 +370,9 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "step": lambda value: value is None or _is_count(value),
     "compare": lambda value: type(value) is bool,
     "reading": lambda value: type(value) in (int, float) and abs(value) <= MOST_READING,
+    "expert": _is_count,
+    "length": lambda value: _is_count(value) and 1 <= value <= MAX_CONTEXT,
+    "causal": lambda value: type(value) is bool,
 }
 """What a visitor may set of a View, each with what is a sound value of it."""
 
@@ -288,40 +400,61 @@ def _look(session: Session, event: Mapping[str, Any]) -> Session:
     return replace(session, look=_look_of(event))
 
 
+# Which axis of an array counts the neurons, and which the experts. From the end, so that an expert's stack has the same.
+_NEURONS = {
+    "w1": -2, "b1": -1, "w2": -1, "w_gate": -2, "w_up": -2, "w_down": -1,
+    "hidden": -1, "up": -1, "activated": -1, "activated_other": -1,
+}  # fmt: skip
+_EXPERTS = {"router": 0, "router_logits": -1, "router_probs": -1, "routing_weights": -1, "expert_outputs": -2}
+
+
 def _select(session: Session, event: Mapping[str, Any]) -> Session:
     look = _look_of(event)
-    ffn, x = session.present.build()
-    found = settle(look, ffn.forward(x), session.view.position) if look else None
+    if look is None or look.array not in _NEURONS | _EXPERTS:
+        return session
+    layer, x = session.present.build()
+    found = settle(look, layer.forward(x), session.view.position)
     if found is None:
         return session
     array, index = found
-    axis = {"w1": 0, "b1": 0, "w2": 1}.get(array, -1)
-    if array not in ("w1", "b1", "w2", "hidden", "activated", "activated_other"):
-        return session
-    return replace(session, look=look, view=replace(session.view, neuron=index[axis]).within(session.present))
+    chosen: dict[str, Any] = (
+        {"expert": index[_EXPERTS[array]]} if array in _EXPERTS else {"neuron": index[_NEURONS[array]]}
+    )
+    return replace(session, look=look, view=replace(session.view, **chosen).within(session.present))
 
 
 def _base(session: Session, event: Mapping[str, Any]) -> Session:
     name = event["name"]
-    if name not in EXAMPLES and name not in VARIANTS:
+    scenario: Looked | None = None
+    if session.family == "shape":
+        scenario = ShapeScenario(base=name) if name in MODELS else None
+    elif (name in EXAMPLES or name in VARIANTS) and kind_of(
+        example_called(name).ffn
+    ).family == session.family:
+        scenario = Scenario(base=name)
+    if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
-    chosen = moved(session, Scenario(base=name))
-    return replace(chosen, view=View(compare=session.view.compare), look=None, colours_of=None)
+    chosen = moved(session, scenario)
+    view = View(compare=session.view.compare, length=session.view.length, causal=session.view.causal)
+    return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 
 
 def _activation(session: Session, event: Mapping[str, Any]) -> Session:
     name = event["name"]
     if name not in ACTIVATIONS:
         raise ValueError(f"there is no nonlinearity {str(name)[:30]!r}")
-    return (
-        session
-        if name == session.present.activation
-        else moved(session, session.present.with_activation(name))
-    )
+    if session.family == "shape" or name == session.present.activation:
+        return session
+    return moved(session, session.present.with_activation(name))
 
 
 def _reset(session: Session, event: Mapping[str, Any]) -> Session:
-    return moved(session, Scenario(base=session.present.base)) if can_reset(session) else session
+    return moved(session, _untouched(session.present)) if can_reset(session) else session
+
+
+def _untouched(scenario: Looked) -> Looked:
+    """The scenario's starting point, with its own nonlinearity."""
+    return scenario.start() if isinstance(scenario, ShapeScenario) else Scenario(base=scenario.base)
 
 
 def _insert(session: Session, event: Mapping[str, Any]) -> Session:
@@ -419,17 +552,23 @@ def receive(session: Session, message: Any) -> Session:
         if message.get("token") != token(session.present):
             return session
         session = replace(session, client=client, applied=0)
+    page = session.family
     for event in message["events"]:
         if (
             isinstance(event, Mapping)
             and isinstance(event.get("seq"), int)
             and event["seq"] > session.applied
         ):
-            session = replace(apply(session, event), applied=event["seq"])
+            # What was done just before another page was opened is meant for the page on which it was done.
+            family = event.get("family")
+            there = turned_to(session, cast(Family, family)) if family in STARTS else session
+            session = turned_to(replace(apply(there, event), applied=event["seq"]), page)
     return session
 
 
 def can_reset(session: Session) -> bool:
     """Whether there is anything that Reset would take back."""
-    start = Scenario(base=session.present.base)
-    return bool(session.present.edits) or session.present.activation != start.activation
+    now = session.present
+    if now.edits or isinstance(now, ShapeScenario):
+        return bool(now.edits)
+    return bool(now.activation != Scenario(base=now.base).activation)

@@ -10,9 +10,22 @@ import streamlit as st
 
 from ffn_app import frame
 from ffn_app.board.names import names_of
-from ffn_app.session import Session, apply, can_reset, link, moved, open_session, receive, token
+from ffn_app.session import (
+    Family,
+    Session,
+    apply,
+    can_reset,
+    link,
+    open_session,
+    placed,
+    receive,
+    token,
+    turned_to,
+)
 from ffn_core.activations import ACTIVATIONS
-from ffn_core.examples import EXAMPLES
+from ffn_core.counting import MODELS
+from ffn_core.examples import EXAMPLES, VARIANTS
+from ffn_core.families import kind_of
 from ffn_core.scenario import Scenario
 from ffn_core.weight_files import FileError, save_json
 
@@ -22,10 +35,11 @@ MOST_CHIPS = 8
 FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
 
 
-def current() -> Session:
-    """This visitor's session: from the address the first time, then what they made of it."""
+def current(family: Family = "dense") -> Session:
+    """This visitor's session: from the address the first time, on a page of that family; then what they made of it."""
     if SESSION not in st.session_state:
-        st.session_state[SESSION] = open_session({name: st.query_params[name] for name in st.query_params})
+        query = {name: st.query_params[name] for name in st.query_params}
+        st.session_state[SESSION] = open_session(query, family)
     session: Session = st.session_state[SESSION]
     return session
 
@@ -35,11 +49,11 @@ def keep(session: Session) -> None:
     st.session_state[SESSION] = session
 
 
-def change(edit: Callable[[Scenario], Scenario]) -> None:
+def change(edit: Callable[[Any], Any]) -> None:
     """Let a widget's callback change the scenario, undoable; an error in it is shown, and nothing lost."""
     session = current()
     try:
-        keep(moved(session, edit(session.present)))
+        keep(placed(session, edit(session.present)))
     except ValueError as error:
         keep(replace(session, problem=str(error), problem_number=session.problem_number + 1))
 
@@ -117,8 +131,12 @@ def remember_shown(name: str, value: float | None) -> None:
     st.session_state[name] = (number, value)
 
 
-def open_page(title: str) -> Session:
-    """Restore the session, take in what the browser sent, and draw the frame. Returns the session."""
+def open_page(title: str, family: Family = "dense") -> Session:
+    """Restore the session, take in what the browser sent, and draw the frame. Returns the session.
+
+    Its `present` is a scenario of that family; each family has its own, which waits while other pages are open.
+    """
+    keep(turned_to(current(family), family))
     session = received(sent_through(frame.KEY))
     message = frame.render_frame(_frame_data(title, session))
     # In a new server session the browser's message is known only once the frame is drawn.
@@ -169,18 +187,14 @@ def sent_through(key: str) -> Any:
 
 def _frame_data(title: str, session: Session) -> dict[str, Any]:
     scenario = session.present
-    ffn, x = scenario.build()
-    sizes = scenario.kind.sizes(ffn)
     query, too_long = link(session)
-    base = scenario.base if isinstance(scenario.base, str) else "other"
-    examples = [(name, example.title) for name, example in EXAMPLES.items()]
-    if base == "other":
-        examples.append((base, "Random weights"))
+    base, examples = _examples(session)
     keeps = {"name": token(scenario), "wants": session.wants} if too_long else None
     file = None
     if session.give:  # asked for by the browser, and given once
+        layer, x = scenario.build()
         try:
-            text = save_json(ffn, x, scenario.words)
+            text = save_json(layer, x, scenario.words)
         except FileError as error:
             session = replace(session, notices=(*session.notices, str(error)))
         else:
@@ -189,21 +203,49 @@ def _frame_data(title: str, session: Session) -> dict[str, Any]:
             elif session.give == "file":
                 file = {"number": session.gives, "name": "hourglass.json", "text": text}
         keep(replace(session, give=None))
+    acts = isinstance(scenario, Scenario)
     return {
         "title": title,
-        "size": f"d_model {sizes['d_model']} → d_ff {sizes['d_ff']} → d_model {sizes['d_model']}",
-        "log": {"client": session.client, "applied": session.applied, "token": token(scenario)},
+        "size": _size(session),
+        "log": {
+            "client": session.client,
+            "applied": session.applied,
+            "token": token(scenario),
+            "family": session.family,
+        },
         "query": query,
         "too_long": too_long,
         "keep": keeps,
         "file": file,
         "examples": examples,
         "example": base,
-        "activations": [(name, activation.label) for name, activation in ACTIVATIONS.items()],
-        "featured": FEATURED,
-        "activation": scenario.activation,
+        "activations": [(name, activation.label) for name, activation in ACTIVATIONS.items()] if acts else [],
+        "featured": FEATURED if acts else [],
+        "activation": scenario.activation if acts else "",
         "can_undo": bool(session.past or scenario.edits),
         "can_redo": bool(session.future),
         "can_reset": can_reset(session),
         "notices": list(session.notices),
     }
+
+
+def _examples(session: Session) -> tuple[str, list[tuple[str, str]]]:
+    """The name of the present example, and the names and titles of those to choose from."""
+    base = session.present.base
+    if session.family == "shape":
+        return base, [(name, shape.title) for name, shape in MODELS.items()]
+    choices = [
+        (name, example.title)
+        for name, example in (EXAMPLES | VARIANTS).items()
+        if kind_of(example.ffn).family == session.family
+    ]
+    return (base, choices) if isinstance(base, str) else ("other", [*choices, ("other", "Random weights")])
+
+
+def _size(session: Session) -> str:
+    built = session.present.build()
+    if session.family == "shape":
+        return f"{built.n_layers} layers, d_model {built.d_model}, d_ff {built.d_ff}"
+    sizes = session.present.kind.sizes(built[0])
+    experts = f"{sizes['n_experts']} experts, " if "n_experts" in sizes else ""
+    return f"{experts}d_model {sizes['d_model']} → d_ff {sizes['d_ff']} → d_model {sizes['d_model']}"

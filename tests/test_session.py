@@ -15,7 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ffn_app.look import Look
-from ffn_app.session import EVENTS, Session, View, apply, link, moved, open_session, receive, token
+from ffn_app.session import (
+    EVENTS,
+    Session,
+    View,
+    apply,
+    link,
+    moved,
+    open_session,
+    placed,
+    receive,
+    token,
+    turned_to,
+)
 from ffn_core import weight_files
 from ffn_core.scenario import MAX_LINK, RandomBase, Scenario
 
@@ -598,25 +610,82 @@ def test_no_address_makes_a_session_raise_or_unsound(query):
     json.dumps(session.notices)
 
 
-# Gated networks and mixtures
+# Families: each has a desk of its own
 
 
-@pytest.mark.parametrize("name", ["gates", "experts"])
-def test_a_session_on_another_family_is_edited_undone_and_linked(name):
-    session = do(open_session({}), {"kind": "base", "name": name})
-    assert session.present.base == name
-    array = "w_gate" if name == "gates" else "w1"
+@pytest.mark.parametrize(("family", "array"), [("gated", "w_gate"), ("experts", "w1"), ("dense", "w1")])
+def test_a_session_of_any_family_is_edited_undone_and_linked(family, array):
+    session = open_session({}, family)
+    assert session.present.family == family
     index = [0] * session.present.arrays[array].ndim
     edited_once = do(session, edit(array, index, 0.25))
     assert edited_once.present.arrays[array].ravel()[0] == 0.25
-    again = open_session(dict(parse_qsl(link(edited_once)[0])))
+    again = open_session(dict(parse_qsl(link(edited_once)[0])), family)
     assert again.present.arrays[array].tobytes() == edited_once.present.arrays[array].tobytes()
     back = do(edited_once, {"kind": "undo"})
     np.testing.assert_array_equal(back.present.arrays[array], session.present.arrays[array])
 
 
+def test_a_models_shape_is_edited_undone_and_linked_like_any_other():
+    session = do(open_session({}, "shape"), {"kind": "base", "name": "llama-2-7b"})
+    assert session.present.build().d_ff == 11008
+    wider = do(session, edit("d_ff", [], 16384))
+    assert wider.present.build().d_ff == 16384
+    again = open_session(dict(parse_qsl(link(wider)[0])), "shape")
+    assert (again.present.base, again.present.build().d_ff) == ("llama-2-7b", 16384)
+    assert do(wider, {"kind": "undo"}).present.build().d_ff == 11008
+    assert do(wider, {"kind": "reset"}).present.build().d_ff == 11008
+    refused = do(wider, edit("d_ff", [], -1))
+    assert refused.problem
+    assert refused.present.build().d_ff == 16384
+
+
+def test_what_was_made_on_one_familys_page_waits_while_another_is_open_and_undo_stays_with_its_page():
+    made = do(open_session({}), edit("w1", [0, 0], 9.0))
+    gates = do(turned_to(made, "gated"), edit("w_gate", [0, 0], 5.0), {"kind": "undo"}, {"kind": "undo"})
+    assert (gates.family, gates.present.family) == ("gated", "gated")
+    back = turned_to(gates, "dense")
+    assert w1_00(back) == 9.0
+    assert w1_00(do(back, {"kind": "undo"})) == 0.1
+    assert turned_to(back, "gated").future, "the other desk keeps its own way forward"
+
+
+def test_what_was_typed_just_before_another_page_was_opened_lands_on_the_page_where_it_was_typed():
+    session = open_session({})
+    late = {**edit("w1", [0, 0], 9.0), "family": "dense"}
+    session = do(turned_to(session, "gated"), late, {**edit("w_up", [0, 0], 3.0), "family": "gated"})
+    assert session.family == "gated"
+    assert session.present.arrays["w_up"][0, 0] == 3.0
+    assert w1_00(turned_to(session, "dense")) == 9.0
+    odd = do(session, {**edit("w_up", [0, 1], 4.0), "family": "no such family"})
+    assert odd.present.arrays["w_up"][0, 1] == 4.0
+
+
+def test_a_link_to_another_familys_scenario_puts_it_on_its_own_page_and_says_so():
+    session = open_session({"ex": "experts", "n": "3"}, "dense")
+    assert (session.family, session.present.base) == ("dense", "lesson")
+    assert session.notices == ("The link holds a mixture of experts: it is open on the page “Experts”.",)
+    assert turned_to(session, "experts").present.base == "experts"
+
+
+def test_a_scenario_of_another_family_is_placed_on_its_own_desk():
+    session = placed(open_session({}), Scenario(base="gates"))
+    assert session.present.base == "lesson"
+    assert turned_to(session, "gated").present.base == "gates"
+    assert session.notices == (
+        "A gated network is open on the page “Gates”: this page shows a dense network.",
+    )
+    assert placed(session, Scenario(base="cat")).present.base == "cat"
+
+
+def test_an_example_is_chosen_only_on_the_page_of_its_family():
+    session = do(open_session({}), {"kind": "base", "name": "gates"})
+    assert session.present.base == "lesson"
+    assert "no example" in (session.problem or "")
+
+
 def test_a_paste_stays_within_its_expert():
-    session = open_session({"ex": "experts"})
+    session = open_session({"ex": "experts"}, "experts")
     pasted = do(session, paste("w1", [2, 1, 6], "1 2\n3 4"), paste("b1", [3, 2], "5 6"))
     w1 = pasted.present.arrays["w1"]
     assert w1[2, 1:3, 6:].tolist() == [[1, 2], [3, 4]]
@@ -629,6 +698,30 @@ def test_a_paste_stays_within_its_expert():
     assert refused.present is session.present
 
 
-def test_a_neuron_of_an_expert_can_be_looked_at():
-    assert open_session({"ex": "experts", "n": "3"}).view.neuron == 3
-    assert open_session({"ex": "experts", "n": "4"}).view.neuron is None
+def test_a_neuron_and_an_expert_that_there_are_can_be_looked_at():
+    view = open_session({"ex": "experts", "n": "3", "q": "2"}, "experts").view
+    assert (view.neuron, view.expert) == (3, 2)
+    view = open_session({"ex": "experts", "n": "4", "q": "9"}, "experts").view
+    assert (view.neuron, view.expert) == (None, 3)
+
+
+def test_the_context_length_and_how_it_is_counted_are_in_the_link():
+    session = do(open_session({}, "shape"), {"kind": "view", "length": 100_000, "causal": True})
+    again = open_session(dict(parse_qsl(link(session)[0])), "shape")
+    assert (again.view.length, again.view.causal) == (100_000, True)
+    assert do(again, {"kind": "view", "length": 0}).view.length == 100_000
+
+
+@given(
+    st.sampled_from(["gated", "experts", "shape"]),
+    st.dictionaries(
+        st.sampled_from(["ex", "r", "act", "v", "e", "p", "n", "m", "q", "t", "h", "kept"]),
+        st.text(max_size=40),
+    ),
+)
+@settings(max_examples=200, deadline=None)
+def test_no_address_makes_a_session_of_another_family_raise(family, query):
+    session = open_session(query, family)
+    assert session.family == family
+    link(session)
+    json.dumps(session.notices)

@@ -9,7 +9,7 @@
 const STORE = "hourglass-log";
 const RESEND_AFTER_MS = 2000;
 const LEAVING_MS = 2500;
-const CHOICE = new Set(["kind", "position", "neuron"]);
+const CHOICE = new Set(["kind", "family", "position", "neuron", "expert"]);
 const LATEST_ONLY = new Set(["look", "view"]);
 
 const newClient = () => Array.from(crypto.getRandomValues(new Uint8Array(9)), (b) => b.toString(36)).join("");
@@ -29,6 +29,7 @@ const state = {
   seq: 0,
   log: [],
   token: null, // the scenario, as Python names it, that the log follows
+  family: null, // the family of scenarios that the open page shows: an event is meant for its own
   send: null,
   sendViews: null,
   busy: false,
@@ -85,10 +86,11 @@ document.addEventListener("click", (event) => event.composedPath().some((e) => e
 window.addEventListener("popstate", leave);
 
 /** Add an event; returns its number. A nudge or drag (same gesture) replaces its own unsent event. */
-export function push(event) {
+export function push(done) {
+  const event = { ...done, family: state.family };
   const last = state.log[state.log.length - 1];
   const replaces =
-    last && !last.sent && last.event.kind === event.kind &&
+    last && !last.sent && last.event.kind === event.kind && last.event.family === event.family &&
     (LATEST_ONLY.has(event.kind) || (event.gesture !== undefined && last.event.gesture === event.gesture));
   if (replaces) {
     last.event = event.kind === "view" ? { ...last.event, ...event } : event;
@@ -102,9 +104,10 @@ export function push(event) {
 }
 
 /** Called with each message from Python: which client it knows, and the last number it applied. */
-export function receive({ client, applied, token }) {
+export function receive({ client, applied, token, family }) {
   const first = state.token === null;
   state.token = token;
+  state.family = family;
   if (first && state.fromStore) {
     // What a reload caught under way, if this is still the scenario that it was meant for.
     if (state.fromStore.token === token) {

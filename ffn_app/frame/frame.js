@@ -91,6 +91,7 @@ class Frame {
 
   /** Beside the pills the list holds the rest; where there is no room for pills it holds all. */
   #rest({ activations, featured, activation }) {
+    this.more.hidden = !activations.length;
     if (!this.wide.matches) return this.#options(this.more, activations, activation);
     const rest = activations.filter(([name]) => !featured.includes(name));
     const chosen = featured.includes(activation) ? "" : activation;

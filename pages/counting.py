@@ -1,0 +1,5 @@
+"""Counting."""
+
+from ffn_app.shell import open_page
+
+session = open_page("Counting", family="shape")
