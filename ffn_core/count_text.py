@@ -8,8 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ffn_core.counting import BYTES, NORM_VECTORS, Axis, Matrix, ModelShape, Parameters, crossover, memory
+from ffn_core.matrix_text import short_number
 
-_WORDS = {
+PART_WORDS = {
     "ffn": "FFN",
     "attention": "attention",
     "norms": "norms",
@@ -20,7 +21,34 @@ _WORDS = {
     "attention_scores": "attention's scores",
     "head": "head",
 }
+"""What the parts of `Parameters.parts` and `Flops.parts` are called."""
 _NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+
+
+_LARGE = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
+_DECIMAL = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
+def short_count(number: int) -> str:
+    """A count in three significant digits: 124 million; below a million all digits, from 10¹⁵ on as 1.2e15."""
+    if number < 10**6:
+        return f"{number:,}"
+    if number >= 0.9995 * 10**15:
+        return short_number(number)
+    unit, name = _unit(number, _LARGE)
+    return f"{short_number(number / unit)} {name}"
+
+
+def short_bytes(size: int, *, binary: bool = False) -> str:
+    """A size in three significant digits: 1.23 GB, which is 10⁹ bytes; `binary` as 1.15 GiB, which is 2³⁰."""
+    unit, name = _unit(size, _BINARY if binary else _DECIMAL)
+    return f"{short_number(size / unit)} {name}"
+
+
+def _unit(number: int, units: tuple[tuple[int, str], ...]) -> tuple[int, str]:
+    """The greatest unit of which `number`, rounded to three digits, is at least 1; or the least."""
+    return next((unit for unit in units if number >= 0.9995 * unit[0]), units[-1])
 
 
 def parameter_lines(shape: ModelShape) -> dict[str, list[str]]:
@@ -58,7 +86,9 @@ def flop_lines(shape: ModelShape, context_length: int, causal: bool = False) -> 
         "head": f"2·vocab_size·d_model = 2·{shape.vocab_size:,}·{shape.d_model:,}",
     }
     written = {
-        part: [f"{_WORDS[part]}: {lines[part]} = {count:,}"] for part, count in counted.parts.items() if count
+        part: [f"{PART_WORDS[part]}: {lines[part]} = {count:,}"]
+        for part, count in counted.parts.items()
+        if count
     }
     parts = [count for count in counted.parts.values() if count]
     written["total"] = [f"total: {_sum(parts)} = {counted.total:,}"]
@@ -78,7 +108,7 @@ def count_lines(shape: ModelShape, context_length: int, causal: bool = False) ->
         yield f"  {'active a token':<24}{counted.active:>18,}"
     for part, lines in parameter_lines(shape).items():
         yield ""
-        yield f"  {_WORDS.get(part, part)}"
+        yield f"  {PART_WORDS.get(part, part)}"
         yield from (f"    {line}" for line in lines)
     yield ""
     keys = "each sees itself and those before it; the mean" if causal else "one that sees them all"
@@ -97,7 +127,7 @@ def count_lines(shape: ModelShape, context_length: int, causal: bool = False) ->
     yield "Memory of all parameters"
     for dtype in BYTES:
         size = memory(counted.total, dtype)
-        yield f"  {dtype:<24}{size:>18,} bytes = {_short_bytes(size)}"
+        yield f"  {dtype:<24}{size:>18,} bytes = {short_bytes(size)}"
 
 
 def count_json(shape: ModelShape, context_length: int, causal: bool = False) -> dict[str, Any]:
@@ -171,7 +201,7 @@ def _embeddings(shape: ModelShape, counted: Parameters) -> list[str]:
 def _totals(shape: ModelShape, counted: Parameters) -> list[str]:
     parts = {part: count for part, count in counted.parts.items() if count}
     lines = [
-        f"all: {' + '.join(map(_WORDS.__getitem__, parts))} = {_sum(parts.values())} = {counted.total:,}"
+        f"all: {' + '.join(map(PART_WORDS.__getitem__, parts))} = {_sum(parts.values())} = {counted.total:,}"
     ]
     if counted.inactive:
         expert = counted.ffn_per_layer // shape.n_experts
@@ -231,13 +261,8 @@ def _sum(numbers: Iterable[int]) -> str:
     return " + ".join(f"{number:,}" for number in numbers)
 
 
-def _short_bytes(size: int) -> str:
-    unit, of_unit = next(((u, n) for u, n in (("GB", 1e9), ("MB", 1e6)) if size >= n), ("kB", 1e3))
-    return f"{size / of_unit:,.4g} {unit}"
-
-
 def _table(parts: dict[str, int], total: int) -> Iterator[str]:
     for part, count in parts.items():
         if count:
-            yield f"  {_WORDS[part]:<24}{count:>18,}  {count / total:7.2%}"
+            yield f"  {PART_WORDS[part]:<24}{count:>18,}  {count / total:7.2%}"
     yield f"  {'total':<24}{total:>18,}"

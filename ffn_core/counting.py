@@ -124,6 +124,30 @@ class Parameters:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LayerParameters:
+    """The parameters of one layer; an encoder and a decoder have layers of two kinds."""
+
+    name: str
+    """layer, encoder layer or decoder layer."""
+    n_layers: int
+    """Layers of this kind."""
+    parts: dict[str, int]
+    """FFN, attention (with cross-attention where the layer has it), norms and router."""
+    inactive: int
+    """In the experts that one token does not use."""
+
+    @property
+    def total(self) -> int:
+        """All of one layer."""
+        return sum(self.parts.values())
+
+    @property
+    def active(self) -> int:
+        """Those that take part in one token."""
+        return self.total - self.inactive
+
+
+@dataclass(frozen=True, kw_only=True)
 class Flops:
     """FLOPs of one token's forward pass through the whole model; the module says what counts."""
 
@@ -339,6 +363,31 @@ class ModelShape:
             embeddings=_size(self.embedding_matrices()) + self.embedding_norm * self.norm_size,
             pooler=_size(self.pooler_matrices()),
             inactive=self.n_layers * (self.n_experts - self.top_k) * expert,
+        )
+
+    def layers(self) -> tuple[LayerParameters, ...]:
+        """One layer of each kind that the model has, the encoder's first."""
+        counted = self.parameters()
+        inactive = counted.inactive // self.n_layers
+        kinds = [("layer", self.n_layers, 1, 0)]
+        if self.n_decoder_layers:
+            n_encoder, cross_norm = self.n_layers - self.n_decoder_layers, min(1, self.n_norms)
+            kinds = [("decoder layer", self.n_decoder_layers, 2, cross_norm)]
+            if n_encoder:
+                kinds.insert(0, ("encoder layer", n_encoder, 1, 0))
+        return tuple(
+            LayerParameters(
+                name=name,
+                n_layers=n,
+                parts={
+                    "ffn": counted.ffn_per_layer,
+                    "attention": blocks * counted.attention_per_layer,
+                    "norms": counted.norms_per_layer + more_norms * self.norm_size,
+                    "router": counted.router_per_layer,
+                },
+                inactive=inactive,
+            )
+            for name, n, blocks, more_norms in kinds
         )
 
     def flops(self, context_length: int, causal: bool = False) -> Flops:

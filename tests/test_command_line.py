@@ -194,7 +194,7 @@ def test_a_model_is_counted_with_its_formulas(run):
     assert "total 124,439,808" in words
     assert "scores alone 3,072" in words
     assert "with projections 1,536" in words
-    assert "float16 248,879,616 bytes = 248.9 MB" in words
+    assert "float16 248,879,616 bytes = 249 MB" in words
 
 
 def test_experts_are_counted_in_all_and_active(run):

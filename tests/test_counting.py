@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ffn_core import FFN
-from ffn_core.count_text import flop_lines, parameter_lines
+from ffn_core.count_text import flop_lines, parameter_lines, short_bytes, short_count
 from ffn_core.counting import MODELS, ModelShape, crossover, memory, model
 
 DENSE = ModelShape(n_layers=3, d_model=6, d_ff=10, n_heads=2, vocab_size=11, n_positions=7)
@@ -223,6 +223,35 @@ def test_active_parameters_are_those_of_a_model_with_only_the_experts_that_a_tok
     assert shape.parameters().active == sum(map(entries, used.values()))
 
 
+@every
+def test_the_layers_and_what_stands_outside_them_make_up_the_model(shape):
+    counted, layers = shape.parameters(), shape.layers()
+    assert sum(layer.n_layers for layer in layers) == shape.n_layers
+    for part in ("ffn", "attention", "router"):
+        assert sum(layer.n_layers * layer.parts[part] for layer in layers) == counted.parts[part]
+    last_norm = shape.norm_size if shape.final_norm else 0
+    assert sum(layer.n_layers * layer.parts["norms"] for layer in layers) == counted.norms - last_norm
+    assert sum(layer.n_layers * (layer.total - layer.active) for layer in layers) == counted.inactive
+
+
+def test_an_encoder_layer_has_one_attention_block_and_two_norms_and_a_decoder_layer_two_and_three():
+    encoder, decoder = model("vaswani-base").layers()
+    block, norm = 4 * 512 * 512, 2 * 512
+    assert (encoder.name, decoder.name) == ("encoder layer", "decoder layer")
+    assert encoder.parts == {"ffn": 2_099_712, "attention": block, "norms": 2 * norm, "router": 0}
+    assert decoder.parts == {"ffn": 2_099_712, "attention": 2 * block, "norms": 3 * norm, "router": 0}
+
+
+def test_a_block_of_gpt2_small_is_its_one_kind_of_layer():
+    [layer] = model("gpt2-small").layers()
+    assert (layer.name, layer.n_layers, layer.total, layer.active) == ("layer", 12, 7_087_872, 7_087_872)
+
+
+def test_a_layer_of_mixtral_uses_two_of_eight_experts():
+    [layer] = model("mixtral-8x7b").layers()
+    assert layer.total - layer.active == 6 * 176_160_768
+
+
 def test_a_dense_layer_counts_as_the_ffn_of_this_program_does():
     assert DENSE.parameters().ffn_per_layer == FFN.random(6, 10).n_parameters
 
@@ -378,6 +407,36 @@ def test_memory_is_bytes_for_each_parameter():
 def test_memory_of_nothing_that_is_counted_or_stored_is_an_error(n, dtype):
     with pytest.raises(ValueError, match="must be"):
         memory(n, dtype)
+
+
+# In words
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"), (131_712, "131,712"), (999_999, "999,999"), (1_000_000, "1 million"), (124_439_808, "124 million"),
+        (999_600_000, "1 billion"), (6_738_415_616, "6.74 billion"), (174_604_000_000, "175 billion"),
+        (999_600_000_000_000, "1e15"), (2 * 10**20, "2e20"),
+    ],
+)  # fmt: skip
+def test_a_large_count_is_told_in_three_digits(number, text):
+    assert short_count(number) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "decimal", "binary"),
+    [
+        (500, "0.5 kB", "0.488 KiB"),
+        (497_759_232, "498 MB", "475 MiB"),
+        (2**30, "1.07 GB", "1 GiB"),
+        (26_953_662_464, "27 GB", "25.1 GiB"),
+        (698_000_000_000, "698 GB", "650 GiB"),
+        (2**40, "1.1 TB", "1 TiB"),
+    ],
+)
+def test_bytes_are_told_in_powers_of_a_thousand_or_of_1024(size, decimal, binary):
+    assert (short_bytes(size), short_bytes(size, binary=True)) == (decimal, binary)
 
 
 # Integers
