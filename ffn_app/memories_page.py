@@ -21,7 +21,7 @@ from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
 from ffn_app.shell import change, choose_neuron, drawn_first, key_showing, remember_shown
 from ffn_core.dense import Trace
-from ffn_core.memories import Order, carriers, dead, sparsity
+from ffn_core.memories import AnyTrace, Order, carriers, dead, sparsity
 from ffn_core.scenario import Edit, Scenario
 
 ORDERS: dict[Order, str] = dict(
@@ -46,7 +46,7 @@ def _in_its_place(part: Part) -> Part:
 
 
 @st.fragment  # its controls change the heatmap alone
-def who_fires(session: Session, trace: Trace) -> None:
+def who_fires(session: Session, trace: AnyTrace) -> None:
     """The heatmap with its controls, and how sparse it is, each number with its definition."""
     st.header("Who fires where")
     columns = st.columns(3)
@@ -126,7 +126,7 @@ def in_detail(session: Session) -> None:
     trace = ffn.forward(x)
     _one_neuron(session, trace)
     _what_changed(session, trace)
-    _as_a_sum(session, trace)
+    as_a_sum(session, trace)
 
 
 @_in_its_place
@@ -169,13 +169,13 @@ def _intervene(neuron: int, strength: float) -> None:
 
 
 @st.fragment  # its slider moves nothing else on the page, so nothing else is run again
-def _as_a_sum(session: Session, trace: Trace) -> None:
+def as_a_sum(session: Session, trace: AnyTrace) -> None:
     """The output as a sum of contributions, with a slider for how many are kept."""
     st.header("The output is a sum")
     d_ff = trace.ffn.d_ff
     kept = st.slider(
         "Neurons kept, largest contribution first", 0, d_ff, min(3, d_ff), key=f"memories_kept_{d_ff}", persist_state="session",
-        help="0 leaves b2 alone; all of them give the output.",
+        help="With 0 only the bias is left, if there is one; all of them give the output.",
     )  # fmt: skip
     live_plot(output_sum(trace, session.view.position, kept, names_of(session.present)), key="sum")
 

@@ -13,6 +13,7 @@ from ffn_core.dense import Trace
 from ffn_core.explain import explain
 from ffn_core.matrix_text import short_number
 from ffn_core.memories import (
+    AnyTrace,
     Order,
     always_on,
     contribution_norms,
@@ -38,7 +39,7 @@ MEASURES: dict[Measure, str] = {
 }
 
 
-def measured(trace: Trace, measure: Measure) -> np.ndarray:
+def measured(trace: AnyTrace, measure: Measure) -> np.ndarray:
     """The numbers of a heatmap, [positions, d_ff]."""
     if measure == "contribution":
         return contribution_norms(trace)
@@ -47,7 +48,7 @@ def measured(trace: Trace, measure: Measure) -> np.ndarray:
 
 
 def heatmap(
-    trace: Trace,
+    trace: AnyTrace,
     words: tuple[str, ...],
     *,
     measure: Measure,
@@ -231,7 +232,7 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
     )
 
 
-def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
+def output_sum(trace: AnyTrace, position: int, kept: int, names: Names) -> Drawing:
     """The output at a position as a sum of contributions, largest first, with only `kept` of them.
 
     Left, how far the partial sum is from the output for every number of neurons; right, for small networks, the parts.
@@ -282,18 +283,20 @@ def output_sum(trace: Trace, position: int, kept: int, names: Names) -> Drawing:
                 "added last": name,
                 "distance from the output": short_number(float(errors[k])),
             }
-            for k, name in enumerate(["b2 alone", *map(names.neuron, order)])
+            for k, name in enumerate([_before_any(trace), *map(names.neuron, order)])
         ],
     )
 
 
 def _stack(
-    trace: Trace, position: int, *, neurons: tuple[int, ...], total: np.ndarray, names: Names
+    trace: AnyTrace, position: int, *, neurons: tuple[int, ...], total: np.ndarray, names: Names
 ) -> list[PlotTrace]:
     """The parts of a partial sum, coordinate by coordinate: b2, the first neurons one by one, the rest together."""
     contributions = trace.contributions(position)
     first, rest = neurons[:MOST_STACKED], neurons[MOST_STACKED:]
-    parts: list[tuple[str, np.ndarray, int | None]] = [("b2", trace.ffn.b2, None)]
+    parts: list[tuple[str, np.ndarray, int | None]] = []
+    if isinstance(trace, Trace):  # a gated network has no bias here
+        parts.append(("b2", trace.ffn.b2, None))
     parts += [(names.neuron(j), contributions[j], j) for j in first]
     if rest:
         parts.append((f"{len(rest)} more", contributions[list(rest)].sum(axis=0), None))
@@ -327,6 +330,11 @@ def _stack(
             }
         )  # fmt: skip
     return drawn
+
+
+def _before_any(trace: AnyTrace) -> str:
+    """What the sum starts from."""
+    return "b2 alone" if isinstance(trace, Trace) else "none"
 
 
 def intervention(before: Trace, after: Trace, position: int) -> Drawing:
