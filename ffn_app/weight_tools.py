@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from ffn_app.session import Session, moved
+from ffn_app.session import Session, family_of, placed
 from ffn_app.shell import change, current, keep
 from ffn_core import weight_files
 from ffn_core.dense import Layout
@@ -165,11 +165,15 @@ def _apply(edit: Callable[[Scenario], Scenario]) -> None:
     """Make a change from the page's own run; an error is shown here, beside its cause."""
     session = current()
     try:
-        keep(moved(session, edit(session.present)))
+        scenario = edit(session.present)
+        keep(placed(session, scenario))
     except ValueError as error:
         st.error(str(error))
     else:
-        st.toast("Done: the board shows it. Undo takes it back.")
+        here = family_of(scenario) == session.family
+        st.toast(
+            "Done: the board shows it. Undo takes it back." if here else "Done: it is open on its own page."
+        )
         st.rerun()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ffn_app.session import Session, token
+from ffn_app.session import Session, token, turned_to
 from ffn_core import weight_files
 from ffn_core.examples import EXAMPLES
 from ffn_core.scenario import RandomBase, Scenario
@@ -282,6 +282,29 @@ def test_a_saved_network_opens_again_with_its_words():
     opened = session(visitor).present
     assert opened.words == ("The", "cat", "sat")
     assert opened.build()[0].w2.tolist() == made.build()[0].w2.tolist()
+
+
+def test_a_saved_gated_network_opens_on_its_own_page_and_the_weights_page_stays_as_it_is():
+    made = Scenario(base="gates").edit(("w_up", (0, 0), 0.123456789012345))
+    text = weight_files.save_json(*made.build(), made.words)
+    visitor = visit("weights")
+    visitor.file_uploader[0].set_value(("made.json", text.encode(), "application/json")).run()
+    labelled(visitor.button, "Open it").click().run()
+    assert [error.value for error in visitor.exception] == []
+    assert session(visitor).present.base == "lesson"
+    gates = turned_to(session(visitor), "gated").present
+    assert gates.build()[0].w_up.tolist() == made.build()[0].w_up.tolist()
+    [notice] = session(visitor).notices
+    assert "is open on the page “Gates”" in notice
+
+
+@pytest.mark.parametrize("page", ["hourglass", "weights", "curves", "memories", "positions"])
+@pytest.mark.parametrize("base", ["gates", "experts"])
+def test_a_link_to_another_familys_scenario_breaks_no_page(page, base):
+    visitor = visit(page, {"ex": base})
+    assert [error.value for error in visitor.exception] == []
+    [notice] = session(visitor).notices
+    assert notice.startswith("The link holds a")
 
 
 def test_a_file_that_cannot_be_opened_is_told_where_it_was_chosen():
