@@ -136,7 +136,7 @@ def _put() -> None:
     name, text = st.session_state["paste_array"], st.session_state["paste_text"]
     session = current()
     try:
-        keep(moved(session, _with_array(session.present, name, parse_matrix(text))))
+        keep(placed(session, _with_array(session.present, name, parse_matrix(text))))
     except ValueError as error:
         st.session_state["paste_told"] = str(error)
     else:
