@@ -42,6 +42,12 @@ PAGES: dict[Family, str] = {
     "shape": "Counting",
 }
 """The page on which a family is at home."""
+WHAT: dict[Family, str] = {
+    "dense": "A dense network",
+    "gated": "A gated network",
+    "experts": "A mixture of experts",
+    "shape": "A model's shape",
+}
 MOST_UNDO = 400
 MOST_EDITS = 2000
 MOST_SHAPE_EDITS = 200
@@ -202,14 +208,6 @@ def placed(session: Session, scenario: Looked) -> Session:
         return session
     told = f"{WHAT[family]} is open on the page “{PAGES[family]}”: this page shows {_lower(WHAT[page])}."
     return replace(session, notices=(*session.notices, told))
-
-
-WHAT: dict[Family, str] = {
-    "dense": "A dense network",
-    "gated": "A gated network",
-    "experts": "A mixture of experts",
-    "shape": "A model's shape",
-}
 
 
 def _lower(text: str) -> str:
