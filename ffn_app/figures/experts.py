@@ -1,0 +1,338 @@
+"""A mixture of experts: who is sent where, what one output is mixed from, and how evenly the work is shared.
+
+Every function takes a trace over one sequence, x [positions, d_model], and `experts`, a name for each expert.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ffn_app.board.names import Names
+from ffn_app.figures.drawing import Drawing, PlotTrace, bars, layout
+from ffn_app.theme import concept, diverging_scale
+from ffn_core.matrix_text import short_number
+from ffn_core.moe import MoETrace
+
+MOST_NUMBERED = 8
+"""Of more experts than that the cells have no room for their numbers."""
+MOST_TALL = 16
+"""More positions than that get thin rows."""
+MOST_TOLD = 16
+MOST_COORDINATES = 32
+
+_TO_THE_PAPER = diverging_scale()[2:]
+_PAPER = str(_TO_THE_PAPER[0][1])
+_FROM_0 = [[2 * float(at) - 1, colour] for at, colour in _TO_THE_PAPER]
+"""The positive half of the diverging scale: for numbers from 0 to 1."""
+_PATTERNS = ("", "/", "x", "-", "|", "+", ".", "\\")
+
+
+def ordinal(place: int) -> str:
+    """1st, 2nd, 3rd, 4th and so on, for `place` counted from 0."""
+    number = place + 1
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"
+
+
+def numbered(experts: Sequence[str]) -> list[str]:
+    """The experts' numbers, with their names where they are more than a number: "1: nouns", "4"."""
+    return [str(e) if name == f"expert {e}" else f"{e}: {name}" for e, name in enumerate(experts)]
+
+
+def routing(
+    trace: MoETrace, words: Sequence[str], experts: Sequence[str], *, position: int, expert: int
+) -> Drawing:
+    """Router probabilities [positions, n_experts], the chosen experts numbered, those without room crossed out.
+
+    A press chooses the position and the expert.
+    """
+    probs = trace.router_probs
+    n_positions, n_experts = probs.shape
+    tall = n_positions <= MOST_TALL
+    tokens = [f"{p}: {escape(word)}" for p, word in enumerate(words)]
+    hover = "token %{customdata[0]}, expert %{customdata[1]}<br>probability %{z:.4g}<extra></extra>"
+    traces: list[PlotTrace] = [
+        {
+            "type": "heatmap", "z": probs, "zmin": 0, "zmax": 1, "colorscale": _FROM_0, "xgap": 1, "ygap": 1,
+            "customdata": np.moveaxis(np.indices(probs.shape), 0, -1), "meta": {"press": ["position", "expert"]},
+            "hovertemplate": hover,
+            "colorbar": {"thickness": 12, "title": {"text": "router probability", "side": "right"}},
+        }
+    ]  # fmt: skip
+    if tall and n_experts <= MOST_NUMBERED:
+        numbers = [[short_number(prob) for prob in row] for row in probs.tolist()]
+        traces[0] |= {"text": numbers, "texttemplate": "%{text}", "showscale": False}
+    for dropped in (False, True):
+        at, slots = np.nonzero(trace.dropped == dropped)
+        traces.append(_marks(at, slots, trace.chosen[at, slots], dropped=dropped, small=not tall))
+    look = layout(
+        f"Who goes where: router probabilities of each token [{n_positions}, n_experts = {n_experts}]",
+        150 + (30 if tall else 16) * n_positions,
+        shapes=[
+            _frame(-0.5, n_experts - 0.5, position - 0.5, position + 0.5, "solid"),
+            _frame(expert - 0.5, expert + 0.5, -0.5, n_positions - 0.5, "dot"),
+        ],
+        margin={"t": 84},
+        xaxis=_expert_axis(experts) | {"showgrid": False, "zeroline": False},
+        yaxis={
+            "title": {"text": "token"}, "tickvals": np.arange(n_positions), "ticktext": tokens,
+            "range": [n_positions - 0.5, -0.5], "showgrid": False, "zeroline": False,
+        },
+    )  # fmt: skip
+    told = [f"{word}: {_choices(trace, p, experts)}." for p, word in enumerate(words[:MOST_TOLD])]
+    if len(words) > MOST_TOLD:
+        told.append(f"And {len(words) - MOST_TOLD} more tokens.")
+    return Drawing(
+        traces=traces,
+        layout=look,
+        text=f"Heatmap of router probabilities, tokens by experts [{n_positions}, {n_experts}]. {' '.join(told)}",
+        rows=lambda: [
+            {
+                "position": p,
+                "token": words[p],
+                **{name: short_number(prob) for name, prob in zip(experts, row, strict=True)},
+                "goes to": _choices(trace, p, experts),
+            }
+            for p, row in enumerate(probs.tolist())
+        ],
+    )
+
+
+def _marks(at: np.ndarray, slots: np.ndarray, chosen: np.ndarray, *, dropped: bool, small: bool) -> PlotTrace:
+    """A mark at the left of the cell of each chosen expert: its place among the chosen, or a cross if dropped."""
+    name = (
+        "chosen, but dropped: the expert had no room"
+        if dropped
+        else "chosen: 1 is the most probable, 2 the next"
+    )
+    marker: dict[str, Any] = {
+        "size": 13 if small else 19,
+        "color": concept("values" if dropped else "output"),
+    }
+    return {
+        "type": "scatter", "mode": "markers" if dropped else "markers+text", "name": name,
+        "x": chosen - 0.32, "y": at,
+        "marker": marker | {"symbol": "x" if dropped else "circle", "line": {"width": 1.5, "color": _PAPER}},
+        "text": [str(slot + 1) for slot in slots.tolist()],
+        "textfont": {"color": _PAPER, "size": 9 if small else 12},
+        "hovertext": [ordinal(slot) for slot in slots.tolist()],
+        "customdata": np.stack([at, chosen], axis=-1), "meta": {"press": ["position", "expert"]},
+        "hovertemplate": "token %{customdata[0]} chooses expert %{customdata[1]} %{hovertext}"
+        + ("<br>dropped: the expert had no room" if dropped else "") + "<extra></extra>",
+        "showlegend": not dropped or bool(len(at)),
+    }  # fmt: skip
+
+
+def _frame(x0: float, x1: float, y0: float, y1: float, dash: str) -> dict[str, Any]:
+    line = {"color": concept("keys"), "width": 2.5, "dash": dash}
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": line}
+
+
+def _choices(trace: MoETrace, position: int, experts: Sequence[str]) -> str:
+    """In words where a token goes: "1st nouns with 0.937, 2nd verbs, dropped"."""
+    return ", ".join(
+        f"{ordinal(slot)} {experts[part.expert]}"
+        + (", dropped" if part.dropped else f" with {short_number(part.weight)}")
+        for slot, part in enumerate(trace.mix(position))
+    )
+
+
+def mixture(
+    trace: MoETrace, words: Sequence[str], experts: Sequence[str], names: Names, *, position: int
+) -> Drawing:
+    """One token's output [d_model], coordinate by coordinate a stack of weight · output of its experts.
+
+    Of a wide output the coordinates that are largest are shown. A press on a part chooses its expert.
+    """
+    output, parts = trace.output[position], trace.mix(position)
+    shown = np.sort(np.argsort(-np.abs(output), kind="stable")[:MOST_COORDINATES])
+    places = np.arange(len(shown))
+    traces: list[PlotTrace] = []
+    for slot, part in enumerate(parts):
+        name = f"{ordinal(slot)} {escape(experts[part.expert])}: {short_number(part.weight)} · its output"
+        traces.append(
+            {
+                "type": "bar", "name": f"{name} (dropped)" if part.dropped else name,
+                "x": places, "y": part.weight * part.output[shown],
+                "marker": {
+                    "color": concept("values"), "opacity": 1 - 0.6 * slot / max(len(parts), 2),
+                    "line": {"width": 1, "color": concept("hidden")},
+                    "pattern": {"shape": _PATTERNS[slot % len(_PATTERNS)], "fgcolor": _PAPER},
+                },
+                "text": [f"{short_number(part.weight)} · {short_number(number)}" for number in part.output[shown].tolist()],
+                "textposition": "none",
+                "customdata": np.full(len(shown), part.expert), "meta": {"press": ["expert"]},
+                "hovertemplate": f"{escape(experts[part.expert])}<br>%{{text}} = %{{y:.4g}}<extra></extra>",
+            }
+        )  # fmt: skip
+    traces.append(
+        {
+            "type": "scatter", "mode": "markers", "x": places, "y": output[shown], "name": "output, their sum",
+            "marker": {"symbol": "circle-open", "size": 15, "color": concept("output"), "line": {"width": 3}},
+            "hovertemplate": "output %{y:.4g}<extra></extra>",
+        }
+    )  # fmt: skip
+    which = f"the {len(shown)} largest of {len(output)}" if len(shown) < len(output) else str(len(output))
+    said = names.features and len(shown) == len(output)
+    look = layout(
+        f"What the output for “{escape(words[position])}” is mixed from",
+        380,
+        barmode="relative",
+        margin={"t": 60 + 20 * len(traces)},
+        legend={"orientation": "v", "x": 0, "xanchor": "left"},
+        xaxis={
+            "title": {"text": f"coordinate of the output [d_model = {which}]"}, "tickvals": places,
+            "ticktext": [f"{i} {names.features[i]}" if said else str(i) for i in shown.tolist()],
+        },
+        yaxis={"title": {"text": "weight · the expert's output"}},
+    )  # fmt: skip
+    told = " + ".join(
+        f"{short_number(part.weight)} · {experts[part.expert]}" + (" (dropped)" if part.dropped else "")
+        for part in parts
+    )
+    return Drawing(
+        traces=traces,
+        layout=look,
+        text=f"The output for {words[position]} is {told}.",
+        rows=lambda: [
+            {
+                "coordinate": names.feature(i),
+                **{
+                    f"{short_number(part.weight)} · {experts[part.expert]}": short_number(part.weight * float(part.output[i]))
+                    for part in parts
+                },
+                "output": short_number(float(output[i])),
+            }
+            for i in range(len(output))
+        ],
+    )  # fmt: skip
+
+
+def load(trace: MoETrace, experts: Sequence[str]) -> Drawing:
+    """How many tokens each expert was sent, those it computed and those it dropped; its capacity as a line."""
+    kept, dropped = trace.kept, trace.counts - trace.kept
+    most = trace.moe.tokens_per_expert(len(trace.x))
+    top = int(trace.counts.max())
+    traces = [
+        _expert_bars(kept, "computed", {"color": concept("output")}),
+        _expert_bars(dropped, "dropped, no room", {"color": concept("values"), "pattern": {"shape": "x", "fgcolor": _PAPER}}),
+    ]  # fmt: skip
+    shapes = []
+    if most is not None:
+        shapes = [
+            {
+                "type": "line", "x0": -0.5, "x1": len(experts) - 0.5, "y0": most, "y1": most,
+                "line": {"color": concept("keys"), "width": 3, "dash": "dash"},
+                "label": {"text": f"capacity {most}", "textposition": "end", "yanchor": "bottom"},
+            }
+        ]  # fmt: skip
+    look = layout(
+        f"Tokens sent to each expert [n_experts = {len(experts)}]",
+        340,
+        barmode="stack",
+        shapes=shapes,
+        xaxis=_expert_axis(experts),
+        yaxis={
+            "title": {"text": "tokens"},
+            # A capacity far above all loads is out of sight: the bars are what is to be read.
+            "range": [0, 1.15 * max(1, top, min(most or 0, 2 * top))],
+        },
+    )
+    told = ", ".join(
+        f"{name} {k}" + (f" and {d} dropped" if d else "")
+        for name, k, d in zip(experts, kept.tolist(), dropped.tolist(), strict=True)
+    )
+    limit = "no limit" if most is None else f"capacity {most}"
+    return Drawing(
+        traces=traces,
+        layout=look,
+        text=f"Tokens computed by each expert, {limit}: {told}.",
+        rows=lambda: [
+            {
+                "expert": name,
+                "sent": int(trace.counts[e]),
+                "computed": int(kept[e]),
+                "dropped": int(dropped[e]),
+                "load": short_number(float(trace.load[e])),
+                "importance": short_number(float(trace.importance[e])),
+            }
+            for e, name in enumerate(experts)
+        ],
+    )
+
+
+def balance(trace: MoETrace, experts: Sequence[str]) -> Drawing:
+    """Each expert's load, its share of all that was sent, beside its importance, its mean probability."""
+    even = 1 / len(experts)
+    top = max(even, float(trace.load.max()), float(trace.importance.max()))
+    traces = [
+        _expert_bars(trace.load, "load: share of what was sent", {"color": concept("output")}),
+        _expert_bars(
+            trace.importance,
+            "importance: mean probability",
+            {"color": concept("input"), "pattern": {"shape": "/", "fgcolor": _PAPER}},
+        ),
+    ]
+    look = layout(
+        f"Load beside importance: balance loss {short_number(trace.balance_loss)}",
+        340,
+        barmode="group",
+        margin={"t": 84},
+        shapes=[
+            {
+                "type": "line", "x0": -0.5, "x1": len(experts) - 0.5, "y0": even, "y1": even,
+                "line": {"color": concept("keys"), "width": 3, "dash": "dot"},
+                "label": {"text": f"even share {short_number(even)}", "textposition": "end", "yanchor": "bottom"},
+            }
+        ],
+        xaxis=_expert_axis(experts),
+        yaxis={"title": {"text": "share"}, "range": [0, 1.15 * top]},
+    )  # fmt: skip
+    told = ", ".join(
+        f"{name} load {short_number(share)}, importance {short_number(mean)}"
+        for name, share, mean in zip(experts, trace.load.tolist(), trace.importance.tolist(), strict=True)
+    )
+    return Drawing(
+        traces=traces, layout=look, text=f"Balance loss {short_number(trace.balance_loss)}: {told}."
+    )
+
+
+def _expert_bars(values: np.ndarray, name: str, marker: dict[str, Any]) -> PlotTrace:
+    """A bar an expert; a press chooses it."""
+    return bars(
+        values,
+        name,
+        marker["color"],
+        f"expert %{{x}}, {name}: %{{y:.4g}}",
+        marker=marker,
+        customdata=np.arange(len(values)),
+        meta={"press": ["expert"]},
+    )
+
+
+def _expert_axis(experts: Sequence[str]) -> dict[str, Any]:
+    return {
+        "title": {"text": "expert"},
+        "tickvals": np.arange(len(experts)),
+        "ticktext": list(map(escape, numbered(experts))),
+        "range": [-0.5, len(experts) - 0.5],
+    }
+
+
+def balance_formula(trace: MoETrace) -> str:
+    """The balance loss with its numbers plugged in, a product for each expert."""
+    pairs = zip(trace.load.tolist(), trace.importance.tolist(), strict=True)
+    terms = " + ".join(f"{short_number(share)}·{short_number(mean)}" for share, mean in pairs)
+    return f"{trace.moe.n_experts}·({terms}) = {short_number(trace.balance_loss)}"
+
+
+def parameter_formulas(trace: MoETrace) -> tuple[str, str]:
+    """How many numbers all experts are, and how many of them one token meets, as sums with their numbers plugged in."""
+    moe = trace.moe
+    router, one = moe.router.size, moe.experts[0].n_parameters
+    return (
+        f"router + n_experts·expert = {router:,} + {moe.n_experts}·{one:,} = {moe.n_parameters:,}",
+        f"router + top_k·expert = {router:,} + {moe.top_k}·{one:,} = {moe.n_active_parameters:,}",
+    )
