@@ -39,7 +39,7 @@ def gates_at_work(session: Session) -> None:
     ffn, x = session.present.build()
     trace = ffn.forward(x)
     st.header("Both branches meet")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True):
         choose_position(session)
         choose_neuron(session)
         ordered = st.segmented_control(
@@ -75,15 +75,14 @@ def _kinds(session: Session) -> None:
         help="Named after the nonlinearity that makes the gate. Undo takes the choice back, and the link carries it.",
     )  # fmt: skip
     act = activation(name or "silu")
+    formula = f"gate = {act.label}(hidden). {act.label} of a number $x$ is ${act.latex}$."
     if present is None:
-        st.caption(rf"None of the five: the gate is {act.label}, ${act.latex}$ of its match x.")
+        st.caption(f"None of the five: {formula}")
     else:
-        kind = KINDS[present]
-        bare = " It is no nonlinearity: nothing closes, and a match below 0 passes in full."
-        st.caption(
-            rf"**{kind.label}**: the gate is {act.label}, ${act.latex}$ of its match x.{bare if act.name == 'identity' else ''} "
-            f"Source: {kind.source}."
+        bare = " That is no curve: nothing closes, and what is below 0 passes in full." * (
+            act.name == "identity"
         )
+        st.caption(f"**{KINDS[present].label}**: {formula}{bare} Source: {KINDS[present].source}.")
     every = st.expander("All five formulas and sources", key="gates_every_kind", on_change="rerun")
     if every.open:
         every.table(kind_rows(), hide_index=True)

@@ -15,6 +15,8 @@ from ffn_core.explain import explain
 from ffn_core.gated import GLU_KINDS, SHAZEER_2020, SHAZEER_2020_SOURCE, GatedTrace, llama_d_ff
 from ffn_core.matrix_text import short_number
 
+FEW = 8
+"""So many bars have room for their numbers."""
 _POINTS = 401
 _PANELS = ([0.72, 1.0], [0.38, 0.66], [0.0, 0.32])
 _UPWARD, _DOWNWARD = ("circle", "activated"), ("triangle-down", "values")
@@ -30,7 +32,7 @@ def gate_curve(trace: GatedTrace, position: int, *, neuron: int | None, names: N
     curve = activation(trace.ffn.activation)
     # The bend at 0 is always in sight; the range depends on hidden alone, so that another curve moves points only up.
     low, high = min(float(hidden.min()), -2.0), max(float(hidden.max()), 2.0)
-    margin = (high - low) / 20
+    margin = (high - low) / 8  # room for a label at a point at the end
     x = np.linspace(low - margin, high + margin, _POINTS)
     few = hidden.size <= MOST_BARS
     traces: list[PlotTrace] = [
@@ -103,14 +105,15 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
             "meta": {"press": ["neuron"]},
             "showlegend": False,
         }
+        if n <= FEW:
+            more |= {"texttemplate": "%{y:.3~g}", "textposition": "auto"}
         traces.append(bars(values[order], name, concept(colour), hover, **more))
     below = np.flatnonzero(activated[order] < 0)
     symbol, colour = _DOWNWARD
-    negative = f"fires negatively: {below.size} of {n}"
     traces.append(
         {
-            "type": "scatter", "mode": "markers", "x": below, "y": activated[order][below], "yaxis": "y3", "name": negative,
-            "marker": {"symbol": symbol, "size": 12 if n <= MOST_BARS else 6, "color": concept(colour)},
+            "type": "scatter", "mode": "markers", "x": below, "y": activated[order][below], "yaxis": "y3",
+            "name": "fires negatively", "marker": {"symbol": symbol, "size": 12 if n <= MOST_BARS else 6, "color": concept(colour)},
             "hoverinfo": "skip", "cliponaxis": False,
         }
     )  # fmt: skip
@@ -119,7 +122,7 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
         {"tickvals": np.arange(n), "ticktext": order} if n <= MOST_BARS else {"showticklabels": not ordered}
     )
     look = layout(
-        f"Two branches meet, position {position}",
+        f"Position {position}: {below.size} of {n} neurons fire negatively",
         430,
         dragmode=False,
         # Wherever one points in a panel, the neuron above or below is meant: 352 bars are 2 pixels wide.
@@ -145,7 +148,7 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
         traces=traces,
         layout=look,
         text=f"Bars of gate = {label}(hidden), up, and activated = gate · up for {n} neurons at position {position}. "
-        f"{negative}.",
+        f"{below.size} of them fire negatively.",
         rows=lambda: [
             {
                 "neuron": j,
@@ -393,13 +396,13 @@ def published() -> Drawing:
             "type": "scatter", "mode": "markers+text", "name": name, "cliponaxis": False,
             "y": [row[0] for row, is_gated in zip(best_first, gated, strict=True) if is_gated == wanted],
             "x": [row[1] for row, is_gated in zip(best_first, gated, strict=True) if is_gated == wanted],
-            "marker": {"symbol": symbol, "size": 13, "color": concept(colour), "line": {"width": 3}},
-            "texttemplate": "%{x:.3f}", "textposition": "middle right",
+            "marker": {"symbol": symbol, "size": 13, "color": concept(colour), "line": {"width": line}},
+            "texttemplate": " %{x:.3f}", "textposition": "middle right",
             "hovertemplate": "%{y}: log-perplexity %{x:.3f}<extra></extra>",
         }
-        for name, wanted, symbol, colour in (
-            ("gated", True, "diamond", "activated"),
-            ("plain: two matrices", False, "circle-open", "hidden"),
+        for name, wanted, symbol, line, colour in (
+            ("gated", True, "diamond", 0, "activated"),
+            ("plain: two matrices", False, "circle-open", 3, "hidden"),
         )
     ]  # fmt: skip
     return Drawing(
