@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ffn_app.look import ARRAYS, PLAIN, VALUES, WEIGHTS, AnyTrace, Array, array_of
 from ffn_core.dense import FFN, Trace
+from ffn_core.gated import GatedFFN, GatedTrace
 from ffn_core.pooling import pool
 
-Array = NDArray[Any]
 Spec = dict[str, Any]
 
-WEIGHTS = ("w1", "b1", "w2", "b2")
 EDITABLE = ("x", *WEIGHTS)
 
 POOL_FROM = 64
@@ -42,30 +41,44 @@ KINDS = {
     "x": Kind("x", "x", "input"),
     "w1": Kind("W1 · keys", "W1", "keys"),
     "b1": Kind("b1", "b1", "keys"),
+    "w_gate": Kind("W_gate · gate keys", "W_gate", "keys"),
     "hidden": Kind("hidden", "hidden", "hidden"),
+    "w_up": Kind("W_up · up keys", "W_up", "keys"),
+    "up": Kind("up", "up", "hidden"),
     "activated": Kind("activated", "activated", "activated"),
     "activated_other": Kind("activated", "activated", "activated"),
     "w2": Kind("W2 · values", "W2", "values"),
     "b2": Kind("b2", "b2", "values"),
+    "w_down": Kind("W_down · values", "W_down", "values"),
+    "router": Kind("router", "router", "keys"),
+    "router_logits": Kind("logits", "router_logits", "hidden"),
+    "router_probs": Kind("probs", "router_probs", "hidden"),
+    "weight_of_expert": Kind("weight", "routing weight", "activated"),
+    "output_of_expert": Kind("expert's output", "expert's output", "values"),
     "output": Kind("output", "output", "output"),
     "output_other": Kind("output", "output", "output"),
     "residual": Kind("x + output", "x + output", "output"),
 }
 
 
-def arrays_of(trace: Trace, other: Trace | None = None) -> dict[str, Array]:
+def arrays_of(trace: AnyTrace, other: AnyTrace | None = None) -> dict[str, Array]:
     """Every array of the board by name, in the order of the computation.
 
     `other` is the trace of the same weights under another nonlinearity, drawn beside.
     """
-    ffn = trace.ffn
-    return (
-        {"x": trace.x, "w1": ffn.w1, "b1": ffn.b1, "hidden": trace.hidden, "activated": trace.activated}
-        | ({} if other is None else {"activated_other": other.activated})
-        | {"w2": ffn.w2, "b2": ffn.b2, "output": trace.output}
-        | ({} if other is None else {"output_other": other.output})
-        | {"residual": trace.residual}
-    )
+    again = {plain: name for name, plain in PLAIN.items()} if other is not None else {}
+    arrays = {}
+    for name in ARRAYS[type(trace)]:
+        arrays[name] = _known(trace, name)
+        if other is not None and name in again:
+            arrays[again[name]] = _known(other, name)
+    return arrays
+
+
+def _known(trace: AnyTrace, name: str) -> Array:
+    array = array_of(trace, name)
+    assert array is not None
+    return array
 
 
 def round_span(arrays: Iterable[Array]) -> float:
@@ -77,12 +90,20 @@ def round_span(arrays: Iterable[Array]) -> float:
     return next(step * power for step in (1, 2, 5, 10) if greatest <= step * power * (1 + 1e-12))
 
 
-def spans(arrays: Mapping[str, Array]) -> dict[str, float]:
+def spans(*several: Mapping[str, Array]) -> dict[str, float]:
     """The ranges of the two colour scales: of the weights, and of the numbers that flow."""
+    named = [pair for arrays in several for pair in arrays.items()]
     return {
-        "weight": round_span(array for name, array in arrays.items() if name in WEIGHTS),
-        "signal": round_span(array for name, array in arrays.items() if name not in WEIGHTS),
+        "weight": round_span(array for name, array in named if name in WEIGHTS),
+        "signal": round_span(array for name, array in named if name not in WEIGHTS),
     }
+
+
+def _before(name: str, position: int, expert: int | None) -> list[int]:
+    """The indices before those that are drawn: of a stage the position, of an expert's weight the expert."""
+    if name not in WEIGHTS:
+        return [position]
+    return [] if expert is None else [expert]
 
 
 def _by(shape: Iterable[int]) -> str:
@@ -98,6 +119,7 @@ def array_spec(
     changed: Array | None,
     live: bool,
     turned: bool = False,
+    expert: int | None = None,
 ) -> Spec:
     """One array for the board: whole, or pooled where its cells could not be seen.
 
@@ -109,9 +131,10 @@ def array_spec(
         changed: which entries differ from the starting point, like `array`; None for not known.
         live: whether it may be edited.
         turned: drawn transposed: a matrix with its columns as rows, a vector across.
+        expert: the one that it is of: a mixture's weights have it as their first index.
     """
     kind = KINDS[name]
-    before = [] if name in WEIGHTS else [position]
+    before = _before(name, position, expert)
     shown = array if name in WEIGHTS else array[position]
     marks = changed if changed is None or name in WEIGHTS else changed[position]
     down, across = [*(0 for _ in before), 1, 0], [*(0 for _ in before), 0, 1]
@@ -133,11 +156,12 @@ def array_spec(
         "shape_text": f"[{', '.join(str(size) for size in shown.shape)}]"
         + (", transposed" if turned and shown.ndim == 2 else ""),
         "describe": f"{kind.label}, {_by(shown.shape)} numbers"
-        + (f", position {position}" if before else ""),
+        + ("" if name in WEIGHTS else f", position {position}"),
         "rows": matrix.shape[0],
         "columns": matrix.shape[1],
         "editable": live and name in EDITABLE,
         "span": span,
+        "lead": len(before),
         "start": [*before, *(0 for _ in shown.shape)],
         "row_unit": units[turned],
         "column_unit": units[not turned],
@@ -169,44 +193,79 @@ def _pooled(matrix: Array, span: float, describe: str) -> Spec:
     }
 
 
-def wants_zoom(ffn: FFN) -> bool:
+def wants_zoom(ffn: FFN | GatedFFN) -> bool:
     """Whether the board's cells are too small for numbers, so that one neuron is shown large below it."""
     return ffn.d_ff >= 20 or ffn.d_model >= 12
 
 
-def zoom_specs(trace: Trace, position: int, neuron: int, changed: Mapping[str, Array | None]) -> list[Spec]:
-    """One neuron, large and editable: x, its key under the x that it meets, its bias, its value."""
-    ffn, j, p = trace.ffn, neuron, position
+ZOOMED: dict[type[AnyTrace], dict[str, str]] = {
+    Trace: {
+        "x": "x at position {p}",
+        "w1": "key {j}: row {j} of W1",
+        "b1": "b1[{j}]",
+        "w2": "value {j}: column {j} of W2",
+    },
+    GatedTrace: {
+        "x": "x at position {p}",
+        "w_gate": "gate key {j}: row {j} of W_gate",
+        "w_up": "up key {j}: row {j} of W_up",
+        "w_down": "value {j}: column {j} of W_down",
+    },
+}
+"""What of one neuron is shown large, each with its heading."""
 
-    def strip(name: str, index: tuple[Any, ...], start: list[int], unit: list[int], heading: str) -> Spec:
-        whole: Array = trace.x if name == "x" else getattr(ffn, name)
-        marks = changed.get(name)
-        values = np.atleast_1d(whole[index])
-        columns = min(len(values), STRIP if len(values) <= 2 * STRIP else LONG_STRIP)
-        return {
-            "id": f"zoom_{name}",
-            "array": name,
-            "name": name,
-            "heading": heading,
-            "label": heading,
-            "concept": KINDS[name].concept,
-            "shape_text": "",
-            "describe": f"{heading}, {len(values)} numbers",
-            "strip": True,
-            "rows": math.ceil(len(values) / columns),
-            "columns": columns,
-            "values": values.tolist(),
-            "changed": [] if marks is None else np.flatnonzero(marks[index]).tolist(),
-            "editable": True,
-            "span": "weight" if name in WEIGHTS else "signal",
-            "start": start,
-            "row_unit": [columns * step for step in unit],
-            "column_unit": unit,
-        }
 
+def zoom_specs(
+    trace: Trace | GatedTrace,
+    position: int,
+    neuron: int,
+    changed: Mapping[str, Array | None],
+    expert: int | None = None,
+) -> list[Spec]:
+    """One neuron, large and editable: x, its keys under the x that they meet, its bias, its value."""
     return [
-        strip("x", (p,), [p, 0], [0, 1], f"x at position {p}"),
-        strip("w1", (j,), [j, 0], [0, 1], f"key {j}: row {j} of W1"),
-        strip("b1", (j,), [j], [1], f"b1[{j}]"),
-        strip("w2", (slice(None), j), [0, j], [1, 0], f"value {j}: column {j} of W2"),
+        _strip(
+            name,
+            _known(trace, name),
+            heading=heading.format(p=position, j=neuron),
+            at=position if name == "x" else neuron,
+            marks=changed.get(name),
+            expert=expert,
+        )
+        for name, heading in ZOOMED[type(trace)].items()
     ]
+
+
+def _strip(
+    name: str, whole: Array, *, heading: str, at: int, marks: Array | None, expert: int | None
+) -> Spec:
+    """Line `at` of an array, large: row `at`, of values column `at`, of a bias its entry."""
+    index: tuple[Any, ...] = (slice(None), at) if name in VALUES else (at,)
+    values = np.atleast_1d(whole[index])
+    columns = min(len(values), STRIP if len(values) <= 2 * STRIP else LONG_STRIP)
+    start, unit = ([0, at], [1, 0]) if name in VALUES else ([at, 0], [0, 1])
+    if whole.ndim == 1:
+        start, unit = [at], [1]
+    before = [] if expert is None or name == "x" else [expert]
+    unit = [*(0 for _ in before), *unit]
+    return {
+        "id": f"zoom_{name}",
+        "array": name,
+        "name": name,
+        "heading": heading,
+        "label": heading,
+        "concept": KINDS[name].concept,
+        "shape_text": "",
+        "describe": f"{heading}, {len(values)} numbers",
+        "strip": True,
+        "rows": math.ceil(len(values) / columns),
+        "columns": columns,
+        "values": values.tolist(),
+        "changed": [] if marks is None else np.flatnonzero(marks[index]).tolist(),
+        "editable": True,
+        "span": "weight" if name in WEIGHTS else "signal",
+        "lead": 1 if name == "x" else len(before),
+        "start": [*before, *start],
+        "row_unit": [columns * step for step in unit],
+        "column_unit": unit,
+    }

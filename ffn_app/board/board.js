@@ -183,7 +183,7 @@ class Board {
     const zoomHeight = strips.reduce((sum, strip) => sum + stripHeight(strip), noteHeight);
     const height = compact ? 300 : Math.max(this.laidRoom - zoomHeight, 240);
     const plan = layout({ width: this.laidWidth, height }, {
-      dModel: dims.d_model, dFf: dims.d_ff, positions: this.data.positions.length, compare: Boolean(this.data.compare), text, drawn: this.data.drawn,
+      dModel: dims.d_model, dFf: dims.lines, positions: this.data.positions.length, compare: Boolean(this.data.compare), text, drawn: this.data.drawn,
     });
     this.plan = plan;
     for (const [id, grid] of this.grids) {
@@ -323,7 +323,7 @@ class Board {
 
   /** The numbers of the neurons, beside the keys and under the values; a press follows that neuron. */
   #labels() {
-    const { d_ff: count } = this.data.dims;
+    const { lines: count } = this.data.dims;
     const { neuronLabels, valueLabels } = this.plan;
     const wanted = neuronLabels.step >= 13 && !this.data.compact ? count : 0;
     while (this.neuronLabels.length < wanted) {
@@ -360,7 +360,7 @@ class Board {
     const { zoom, dims, neuron } = this.data;
     this.note.hidden = !zoom;
     if (!zoom) return;
-    this.picker.max = dims.d_ff - 1;
+    this.picker.max = dims.lines - 1;
     if (this.stage.getRootNode().activeElement !== this.picker) this.picker.value = neuron ?? 0;
     setText(this.noteText, zoom.note);
   }
@@ -398,7 +398,7 @@ class Board {
         this.stage.append(ring);
       }
       ring.hidden = false;
-      const { d_ff: count } = this.data.dims;
+      const { lines: count } = this.data.dims;
       if (kind === "row") place(ring, { x: block.x - 2, y: block.y + (neuron / count) * block.height - 2, width: block.width + 4, height: Math.max(block.height / count, 2) + 4 });
       else place(ring, { x: block.x + (neuron / count) * block.width - 2, y: block.y - 2, width: Math.max(block.width / count, 2) + 4, height: block.height + 4 });
     }

@@ -5,125 +5,177 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ffn_app.board.arrays import POOL_FROM, Array, Spec, array_spec, arrays_of, spans, wants_zoom, zoom_specs
-from ffn_app.board.names import names_of
+from ffn_app.board import mixture
+from ffn_app.board.arrays import POOL_FROM, Spec, array_spec, arrays_of, spans, wants_zoom, zoom_specs
+from ffn_app.board.names import names_of, widths
 from ffn_app.board.panel import Panel, panel, steps
-from ffn_app.look import Look
+from ffn_app.look import VALUES, AnyTrace, Array, Look, array_of, within_expert
 from ffn_app.session import Session
 from ffn_app.theme import CONCEPTS, DIVERGING
 from ffn_core.activations import activation
-from ffn_core.dense import FFN, Trace
+from ffn_core.dense import Trace
+from ffn_core.gated import GatedTrace
 from ffn_core.matrix_text import short_number
 from ffn_core.memories import contribution_norms
+from ffn_core.moe import MoETrace
 from ffn_core.scenario import MAX_EDITED, Scenario
 
-Drawn = Literal["hourglass", "neurons"]
-TURNED = {"hourglass": (), "neurons": ("x", "w2", "b2", "output", "residual")}
-"""The arrays that a drawing shows transposed: neuron by neuron, a value is a row of its line."""
+Drawn = Literal["hourglass", "neurons", "experts", "expert"]
+TURNED = {
+    "hourglass": (),
+    "neurons": ("x", "w2", "b2", "w_down", "output", "output_other", "residual"),
+    "experts": ("x", "output", "residual"),
+}
+"""The arrays that a layout shows transposed: neuron by neuron, a value is a row of its line."""
+COLUMNS: dict[type[AnyTrace], str] = {Trace: "dense", GatedTrace: "gated", MoETrace: "experts"}
+"""The table of columns in layout.js that draws each kind of trace."""
+
+KEYS = {"dense": "w1", "gated": "w_gate", "experts": "router"}
+"""The array with a row for each line."""
 
 
 def fits_neuron_lines(scenario: Scenario) -> bool:
-    """Whether the network is small enough to be drawn with one line for each neuron."""
-    ffn, _ = scenario.build()
-    return bool(ffn.d_model <= MAX_EDITED["d_model"] and ffn.d_ff <= MAX_EDITED["d_ff"])
+    """Whether the network, in a mixture each expert, is small enough to be drawn with one line for each neuron."""
+    return all(n <= MAX_EDITED[axis] for axis, n in widths(scenario).items())
 
 
 def live_board(session: Session, drawn: Drawn = "hourglass") -> dict[str, Any]:
     """The board of the present scenario: every number editable, explained and compared with the start.
 
     `drawn` is the hourglass from left to right, or neuron by neuron: for each a line with its key under x, hidden, the
-    curve, activated, its value as a row, and the length of its contribution.
+    curve, activated, its value as a row, and the length of its contribution. Of a mixture it is "experts", a line for
+    each with its row of the router, its routing and its output, or "expert", the network of the one that is chosen.
     """
     scenario, view = session.present, session.view
     position = view.position
-    trace, other = _traces(scenario, view.compare)
+    expert = view.expert if drawn == "expert" else None
+    trace, other = _traces(scenario, view.compare, expert)
+    if isinstance(trace, MoETrace):
+        return _experts_board(session, trace)
+    layout = _layout(scenario, drawn)
     arrays = arrays_of(trace, other)
-    changed = changes(scenario, view.compare)
-    # The scales are the base's, or those of the moment they were fitted in, so that while a person edits, colour
-    # changes only with value.
-    scales = spans(arrays_of(_traces(session.colours_of or Scenario(base=scenario.base), False)[0]))
-    specs = _specs(arrays, changed, position, scales, live=True, drawn=drawn)
+    changed = changes(scenario, view.compare, expert)
+    scales = _scales(session, expert)
+    beside = activation(other_name(scenario)).label
+    specs = _specs(arrays, changed, position, scales, live=True, layout=layout, expert=expert)
     for spec in specs:
         if spec["id"].endswith("_other"):
-            beside = activation(other_name(scenario)).label
             spec |= {"heading": beside, "label": f"{spec['label']} with {beside}"}
-    zoomed = drawn == "hourglass" and wants_zoom(trace.ffn)
-    zoom = zoom_specs(trace, position, view.neuron or 0, changed) if zoomed else []
-    told = _with_strength(
-        scenario,
-        session.look,
-        panel(trace, position, view.neuron, session.look, other=other, names=names_of(scenario)),
-    )
-    beside = activation(other_name(scenario)).label
-    ffn = trace.ffn
-    return _common(scenario, arrays, scales) | {
-        "drawn": drawn,
-        "contributions": _contributions(trace, position) if drawn == "neurons" else None,
-        "log": {"client": session.client, "applied": session.applied},
+    zoomed = layout == "hourglass" and wants_zoom(trace.ffn)
+    zoom = zoom_specs(trace, position, view.neuron or 0, changed, expert) if zoomed else []
+    names, look = names_of(scenario), session.look
+    if expert is not None:
+        specs = [_as_the_experts(spec) for spec in specs if spec["id"] != "residual"]
+        names = names.of_expert(expert, trace.ffn.d_ff)
+        look = within_expert(look, expert) if look is not None else None
+    told = panel(trace, position, view.neuron, look, other=other, names=names)  # type: ignore[arg-type]
+    leads = expert is None
+    return _common(scenario, trace, arrays, scales) | {
+        "drawn": layout,
+        "contributions": _contributions(trace, position) if layout == "neurons" else None,
+        "log": _log(session),
         "fitted": session.colours_of is not None,
         "compact": False,
+        "leads": leads,
         "position": position,
         "can_add": len(trace.x) < MAX_EDITED["positions"],
         "neuron": view.neuron,
-        "step": view.step,
+        "step": view.step if leads else None,
         "compare": beside if view.compare else None,
         "compare_offer": beside,
         "arrays": [*specs, *zoom],
         "zoom": _zoom(zoom, specs),
-        "slim": np.round(trace.x, 6).tolist() if len(trace.x) > 1 and ffn.d_model <= POOL_FROM else None,
+        "slim": _slim(trace),
         "curve": _curve(trace, position, view.neuron, other_name(scenario) if view.compare else None),
-        "captions": {
-            "match": "does x match key j?",
-            "value": "value j, what it writes: column j of W2, drawn as a row",
-            "contribution": "size of what it adds",
-            "expand": f"expand {ffn.d_model} → {ffn.d_ff}: row j is key j",
-            "activate": activation(ffn.activation).label,
-            "contract": f"contract {ffn.d_ff} → {ffn.d_model}: column j is value j",
-            "add": "+ x",
-        },
-        "steps": [asdict(step) for step in steps(trace, position, names_of(scenario))],
-        "panel": asdict(told),
-        "problem": {"text": session.problem, "number": session.problem_number} if session.problem else None,
+        "captions": _captions(trace),
+        "steps": [asdict(step) for step in steps(trace, position, names)] if leads else [],
+        "panel": asdict(_with_strength(scenario, look, told)),
+        "note": "" if expert is None else mixture.whether_routed(scenario, expert, position),
+        "problem": _problem(session),
+    }
+
+
+def _experts_board(session: Session, trace: MoETrace) -> dict[str, Any]:
+    """A line for each expert of the mixture."""
+    scenario, view = session.present, session.view
+    position, names = view.position, names_of(scenario)
+    arrays, scales = arrays_of(trace), _scales(session)
+    specs = [
+        spec | mixture.marks(trace, position, spec)
+        for spec in _specs(arrays, changes(scenario), position, scales, live=True, layout="experts")
+    ]
+    return _common(scenario, trace, arrays, scales) | {
+        "drawn": "experts",
+        "follows": "expert",
+        "line_labels": mixture.line_labels(trace, position, names),
+        "contributions": mixture.contributions(trace, position),
+        "log": _log(session),
+        "fitted": session.colours_of is not None,
+        "compact": False,
+        "leads": True,
+        "position": position,
+        "can_add": len(trace.x) < MAX_EDITED["positions"],
+        "expert": view.expert,
+        "step": view.step,
+        "compare": None,
+        "compare_offer": None,
+        "arrays": specs,
+        "zoom": None,
+        "slim": None,
+        "curve": None,
+        "captions": mixture.CAPTIONS,
+        "steps": [asdict(step) for step in mixture.steps(trace, position, names)],
+        "panel": asdict(mixture.panel(trace, position, session.look, names)),
+        "note": "",
+        "problem": _problem(session),
     }
 
 
 def comparison_board(session: Session, *, difference: bool) -> dict[str, Any]:
     """The starting point, or now minus the starting point on a scale of its own; compact and read only.
 
-    Arrays whose shape has changed have no difference, and are left out of it.
+    Arrays whose shape has changed have no difference, and are left out of it. Of a mixture it is the drawing "experts".
     """
     scenario = session.present
+    trace, _ = _traces(scenario, False)
     arrays = _start_arrays(scenario, False)
     if difference:
-        now = arrays_of(_traces(scenario, False)[0])
+        now = arrays_of(trace)
         arrays = {name: now[name] - start for name, start in arrays.items() if now[name].shape == start.shape}
     scales = spans(arrays)
     position = min(
         [session.view.position, *(len(arrays[name]) - 1 for name in ("x", "hidden") if name in arrays)]
     )
-    return _common(scenario, arrays, scales) | {
-        "drawn": "hourglass",
+    layout = "experts" if isinstance(trace, MoETrace) else "hourglass"
+    return _common(scenario, trace, arrays, scales) | {
+        "drawn": layout,
+        "contributions": None,
         "log": None,
         "compact": True,
+        "leads": False,
         "position": position,
         "neuron": None,
         "step": None,
         "compare": None,
-        "arrays": _specs(arrays, {}, position, scales, live=False),
+        "arrays": _specs(arrays, {}, position, scales, live=False, layout=layout),
         "zoom": None,
         "slim": None,
         "curve": None,
-        "captions": {"expand": "", "activate": "", "contract": "", "add": "" if difference else "+ x"},
+        "captions": dict.fromkeys(_captions(trace), "") | {"add": "" if difference else "+ x"},
+        "note": "",
         "problem": None,
     }
 
 
-def changes(scenario: Scenario, compare: bool = False) -> dict[str, Array | None]:
-    """For every array of the board, which entries differ from the starting point; None if its shape does."""
-    now = arrays_of(*_traces(scenario, compare))
-    start = _start_arrays(scenario, compare)
+def changes(scenario: Scenario, compare: bool = False, expert: int | None = None) -> dict[str, Array | None]:
+    """For every array of the board, which entries differ from the starting point; None if its shape does.
+
+    With `expert` those of its own network.
+    """
+    now = arrays_of(*_traces(scenario, compare, expert))
+    start = _start_arrays(scenario, compare, expert)
     return {
-        name: array != start[name] if array.shape == start[name].shape else None
+        name: array != start[name] if name in start and array.shape == start[name].shape else None
         for name, array in now.items()
     }
 
@@ -133,24 +185,66 @@ def other_name(scenario: Scenario) -> str:
     return "gelu" if scenario.activation == "relu" else "relu"
 
 
-def _traces(scenario: Scenario, compare: bool) -> tuple[Trace, Trace | None]:
-    ffn, x = scenario.build()
-    if not compare:
-        return ffn.forward(x), None
-    beside = FFN(w1=ffn.w1, b1=ffn.b1, w2=ffn.w2, b2=ffn.b2, activation=other_name(scenario))
-    return ffn.forward(x), beside.forward(x)
+def _traces(scenario: Scenario, compare: bool, expert: int | None = None) -> tuple[AnyTrace, AnyTrace | None]:
+    """The trace of the layer, or of one of its experts over all positions; and the one under another nonlinearity."""
+    layer, x = scenario.build()
+    network = layer if expert is None else layer.experts[expert]
+    trace: AnyTrace = network.forward(x)
+    if not compare or isinstance(trace, MoETrace):
+        return trace, None
+    return trace, replace(network, activation=other_name(scenario)).forward(x)
 
 
-def _start_arrays(scenario: Scenario, compare: bool) -> dict[str, Array]:
-    """The arrays of the starting point: the base without any edit, under the same nonlinearity."""
-    return arrays_of(*_traces(scenario.start(), compare))
+def _start_arrays(scenario: Scenario, compare: bool, expert: int | None = None) -> dict[str, Array]:
+    """The arrays of the starting point: the base without any edit, under the same nonlinearity.
+
+    There are none for an expert that was added since.
+    """
+    start = scenario.start()
+    if expert is not None and expert >= start.build()[0].n_experts:
+        return {}
+    return arrays_of(*_traces(start, compare, expert))
 
 
-def _common(scenario: Scenario, arrays: dict[str, Array], scales: dict[str, float]) -> dict[str, Any]:
-    ffn, _ = scenario.build()
-    d_ff, d_model = arrays["w1"].shape if "w1" in arrays else (ffn.d_ff, ffn.d_model)
+def _scales(session: Session, expert: int | None = None) -> dict[str, float]:
+    """The ranges of the colours: the base's, or those of the moment they were fitted in.
+
+    So while a person edits, colour changes only with value. All experts share theirs.
+    """
+    trace, _ = _traces(session.colours_of or Scenario(base=session.present.base), False)
+    if expert is None or not isinstance(trace, MoETrace):
+        return spans(arrays_of(trace))
+    return spans({"x": trace.x}, *map(arrays_of, trace.experts))
+
+
+def _layout(scenario: Scenario, drawn: Drawn) -> str:
+    """How layout.js lays it out; one expert that is gated as any gated network."""
+    if drawn != "expert":
+        return drawn
+    return "neurons" if scenario.kind.values == "w_down" and fits_neuron_lines(scenario) else "hourglass"
+
+
+def _log(session: Session) -> dict[str, Any]:
+    return {"client": session.client, "applied": session.applied}
+
+
+def _problem(session: Session) -> dict[str, Any] | None:
+    return {"text": session.problem, "number": session.problem_number} if session.problem else None
+
+
+def _common(
+    scenario: Scenario, trace: AnyTrace, arrays: dict[str, Array], scales: dict[str, float]
+) -> dict[str, Any]:
+    # A difference leaves out the keys where their shape has changed.
+    key = KEYS[COLUMNS[type(trace)]]
+    keys = arrays.get(key, array_of(trace, key))
+    assert keys is not None
+    lines, d_model = keys.shape
     return {
-        "dims": {"d_model": d_model, "d_ff": d_ff},
+        "columns": COLUMNS[type(trace)],
+        "dims": {"d_model": d_model, "lines": lines},
+        "follows": "neuron",
+        "line_labels": None,
         "positions": list(scenario.words),
         "spans": scales,
         "stops": DIVERGING,
@@ -166,20 +260,38 @@ def _specs(
     scales: dict[str, float],
     *,
     live: bool,
-    drawn: Drawn = "hourglass",
+    layout: str = "hourglass",
+    expert: int | None = None,
 ) -> list[Spec]:
-    return [
-        array_spec(
+    specs = []
+    for name, array in arrays.items():
+        spec = array_spec(
             name,
             array,
             position=position,
             scales=scales,
             changed=changed.get(name),
             live=live,
-            turned=name in TURNED[drawn],
+            turned=name in TURNED[layout],
+            expert=expert,
         )
-        for name, array in arrays.items()
-    ]
+        specs.append(spec)
+    if layout == "neurons" and "w_up" in arrays:
+        # x meets the up keys as well: it is drawn over them once more.
+        place = next(at for at, spec in enumerate(specs) if spec["id"] == "w_up")
+        specs.insert(place, specs[0] | {"id": "x_again", "label": "x again"})
+    return specs
+
+
+def _as_the_experts(spec: Spec) -> Spec:
+    """An expert's output, which is not the mixture's: a name of its own tells them apart."""
+    if spec["array"] not in ("output", "output_other"):
+        return spec
+    return spec | {
+        "array": f"expert_{spec['array']}",
+        "name": "expert_output",
+        "label": f"expert's {spec['label']}",
+    }
 
 
 def _zoom(zoom: list[Spec], specs: list[Spec]) -> dict[str, Any] | None:
@@ -196,9 +308,39 @@ def _zoom(zoom: list[Spec], specs: list[Spec]) -> dict[str, Any] | None:
     }
 
 
+def _slim(trace: AnyTrace) -> list[list[float]] | None:
+    """x at every position, where there are several and they are not too wide to be drawn small."""
+    positions, d_model = trace.x.shape
+    return np.round(trace.x, 6).tolist() if positions > 1 and d_model <= POOL_FROM else None
+
+
+def _captions(trace: AnyTrace) -> dict[str, str]:
+    if isinstance(trace, MoETrace):
+        return mixture.CAPTIONS
+    d_model, d_ff = trace.ffn.d_model, trace.ffn.d_ff
+    label = activation(trace.ffn.activation).label
+    shared = {"contribution": "size of what it adds", "activate": label, "add": "+ x"}
+    if isinstance(trace, GatedTrace):
+        return shared | {
+            "match": "opens the gate?",
+            "match_up": "what passes through?",
+            "meet": f"{label}(hidden) · up",
+            "value": "value j, what it writes: column j of W_down, drawn as a row",
+            "expand": f"expand {d_model} → {d_ff}: row j is gate key j",
+            "expand_up": "row j is up key j",
+            "contract": f"contract {d_ff} → {d_model}: column j is value j",
+        }
+    return shared | {
+        "match": "does x match key j?",
+        "value": "value j, what it writes: column j of W2, drawn as a row",
+        "expand": f"expand {d_model} → {d_ff}: row j is key j",
+        "contract": f"contract {d_ff} → {d_model}: column j is value j",
+    }
+
+
 def _with_strength(scenario: Scenario, look: Look | None, told: Panel) -> Panel:
-    """Say of a number of W2 that an intervention multiplies it: what is typed there is not what is shown."""
-    if look is None or look.array != "w2" or len(look.index) != 2:
+    """Say of a value's number that an intervention multiplies it: what is typed there is not what is shown."""
+    if look is None or look.array not in VALUES or len(look.index) != 2:
         return told
     strength = scenario.strengths.get(look.index[1])
     if strength is None:
@@ -207,19 +349,21 @@ def _with_strength(scenario: Scenario, look: Look | None, told: Panel) -> Panel:
     return replace(told, remark=f"{told.remark} {note}".strip())
 
 
-def _contributions(trace: Trace, position: int) -> list[float]:
+def _contributions(trace: Trace | GatedTrace, position: int) -> list[float]:
     """The length of each neuron's contribution, with the sign of how it fires."""
     signed = np.sign(trace.activated[position]) * contribution_norms(trace)[position]
     return [float(size) for size in signed]
 
 
-def _curve(trace: Trace, position: int, neuron: int | None, beside: str | None) -> dict[str, Any]:
-    """The nonlinearity between hidden and activated, with the followed neuron as a point on it."""
+def _curve(
+    trace: Trace | GatedTrace, position: int, neuron: int | None, beside: str | None
+) -> dict[str, Any]:
+    """The nonlinearity after hidden, and every neuron's point on it (its height), the followed one's as `dot`."""
     hidden = trace.hidden[position]
+    heights = (trace.gate if isinstance(trace, GatedTrace) else trace.activated)[position]
     reach = max(2.0, min(6.0, float(np.max(np.abs(hidden)))))
     grid = np.linspace(-reach, reach, 61)
     curve = activation(trace.ffn.activation)(grid)
-    dot = None if neuron is None else [float(hidden[neuron]), float(trace.activated[position][neuron])]
     return {
         "x": np.round(grid, 4).tolist(),
         "y": np.round(curve, 4).tolist(),
@@ -228,5 +372,6 @@ def _curve(trace: Trace, position: int, neuron: int | None, beside: str | None) 
         "x_high": reach,
         "y_low": min(float(curve.min()), -0.35 * reach),
         "y_high": max(float(curve.max()), 0.6 * reach),
-        "dot": dot,
+        "heights": heights.tolist() if len(heights) <= MAX_EDITED["d_ff"] else [],
+        "dot": None if neuron is None else [float(hidden[neuron]), float(heights[neuron])],
     }

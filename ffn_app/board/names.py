@@ -1,6 +1,6 @@
-"""What the coordinates and neurons of an example stand for, in words."""
+"""What the coordinates, neurons and experts of an example stand for, in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ffn_core.examples import example as example_called
 from ffn_core.scenario import Scenario
@@ -8,10 +8,14 @@ from ffn_core.scenario import Scenario
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What coordinates and neurons stand for, where an example says so, and what the example is about."""
+    """What coordinates, neurons and experts stand for, where an example says so, and what the example is about.
+
+    The neurons of a mixture come expert by expert: `of_expert` gives those of one.
+    """
 
     features: tuple[str, ...] = ()
     neurons: tuple[str, ...] = ()
+    experts: tuple[str, ...] = ()
     about: str = ""
 
     def feature(self, i: int) -> str:
@@ -22,13 +26,40 @@ class Names:
         """Neuron j in words: "Neuron 2" or "Neuron 2 (noun, and one was wanted)"."""
         return f"Neuron {j}" + (f" ({self.neurons[j]})" if j < len(self.neurons) else "")
 
+    def expert(self, e: int) -> str:
+        """Expert e in words: "Expert 2" or "Expert 2 (verbs)"."""
+        return f"Expert {e}" + (f" ({self.experts[e]})" if e < len(self.experts) else "")
+
+    def of_expert(self, e: int, d_ff: int) -> "Names":
+        """The same names, with expert e's neurons alone; each expert has d_ff of them."""
+        return replace(self, neurons=self.neurons[e * d_ff : (e + 1) * d_ff])
+
 
 def names_of(scenario: Scenario) -> Names:
-    """What the example's coordinates and neurons stand for; nothing once a width was changed."""
+    """What the example's coordinates, neurons and experts stand for; nothing once a width was changed.
+
+    Experts that were added have no names.
+    """
     if not isinstance(scenario.base, str):
         return Names()
     example = example_called(scenario.base)
-    ffn, _ = scenario.build()
-    if (ffn.d_model, ffn.d_ff) != (example.ffn.d_model, example.ffn.d_ff):
+    now, then = (widths(one) for one in (scenario, scenario.start()))
+    if now != then:
         return Names()
-    return Names(features=example.features, neurons=example.neurons, about=example.description)
+    return Names(
+        features=example.features,
+        neurons=example.neurons,
+        experts=example.experts,
+        about=example.description,
+    )
+
+
+def widths(scenario: Scenario) -> dict[str, int]:
+    """How wide the network is, in a mixture each expert: d_model and d_ff."""
+    arrays = scenario.arrays
+    return {
+        axis: n
+        for name, axes in scenario.kind.axes.items()
+        for axis, n in zip(axes, arrays[name].shape, strict=True)
+        if axis in ("d_model", "d_ff")
+    }
