@@ -152,7 +152,7 @@ def matched_parameters(session: Session) -> None:
         "multiple_of", 1, 65_536, 1, key="gates_multiple_of", persist_state="session",
         help="d_ff is rounded up to a multiple of it. Llama 2 7B has 256, Llama 2 70B 4096.",
     )  # fmt: skip
-    multiplier = round(multiplier, 6)  # as the box shows it: steps of 0.1 add up to 1.3000000000000003
+    multiplier = round(multiplier, 6)  # as the box shows it: eight steps of 0.1 add up to 0.7999999999999999
     try:
         shapes = matched_shapes(d_model, multiplier, multiple_of)
     except ValueError as error:

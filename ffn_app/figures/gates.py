@@ -112,8 +112,9 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
     symbol, colour = _DOWNWARD
     traces.append(
         {
-            "type": "scatter", "mode": "markers", "x": below, "y": activated[order][below], "yaxis": "y3",
-            "name": "fires negatively", "marker": {"symbol": symbol, "size": 12 if n <= MOST_BARS else 6, "color": concept(colour)},
+            "type": "scatter", "mode": "markers", "x": below, "y": activated[order][below],
+            "yaxis": "y3", "name": "fires negatively",
+            "marker": {"symbol": symbol, "size": 12 if n <= MOST_BARS else 6, "color": concept(colour)},
             "hoverinfo": "skip", "cliponaxis": False,
         }
     )  # fmt: skip
