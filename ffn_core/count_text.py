@@ -40,6 +40,11 @@ def short_count(number: int) -> str:
     return f"{short_number(number / unit)} {name}"
 
 
+def short_share(share: float) -> str:
+    """A share in three significant digits: 45.5%, 0.0309%."""
+    return f"{short_number(100 * share)}%"
+
+
 def short_bytes(size: int, *, binary: bool = False) -> str:
     """A size in three significant digits: 1.23 GB, which is 10⁹ bytes; `binary` as 1.15 GiB, which is 2³⁰."""
     unit, name = _unit(size, _BINARY if binary else _DECIMAL)

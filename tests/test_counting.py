@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ffn_core import FFN
-from ffn_core.count_text import flop_lines, parameter_lines, short_bytes, short_count
+from ffn_core.count_text import flop_lines, parameter_lines, short_bytes, short_count, short_share
 from ffn_core.counting import MODELS, ModelShape, crossover, memory, model
 
 DENSE = ModelShape(n_layers=3, d_model=6, d_ff=10, n_heads=2, vocab_size=11, n_positions=7)
@@ -422,6 +422,12 @@ def test_memory_of_nothing_that_is_counted_or_stored_is_an_error(n, dtype):
 )  # fmt: skip
 def test_a_large_count_is_told_in_three_digits(number, text):
     assert short_count(number) == text
+
+
+def test_a_share_is_told_in_three_digits_also_where_it_is_tiny():
+    assert [short_share(share) for share in (1, 0.6424, 0.05, 0.0003086, 0)] == [
+        "100%", "64.2%", "5%", "0.0309%", "0%",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
