@@ -5,6 +5,7 @@ import streamlit as st
 
 from ffn_app.board.component import render_board
 from ffn_app.board.data import live_board
+from ffn_app.board.mixture import ordinal
 from ffn_app.board.names import names_of
 from ffn_app.board.table import change_table
 from ffn_app.figures.experts import (
@@ -13,7 +14,6 @@ from ffn_app.figures.experts import (
     load,
     mixture,
     numbered,
-    ordinal,
     parameter_formulas,
     routing,
 )
@@ -30,7 +30,6 @@ from ffn_app.shell import (
     remember_shown,
 )
 from ffn_core.examples import VARIANTS
-from ffn_core.examples import example as example_called
 from ffn_core.explain import explain
 from ffn_core.matrix_text import short_number
 from ffn_core.moe import MoE, MoETrace, expert_capacity, route
@@ -51,9 +50,8 @@ WHAT_IT_IS = (
 
 def names_of_experts(scenario: Scenario) -> tuple[str, ...]:
     """What to call each expert: "nouns" where the example names it, else "expert 1"."""
-    named = example_called(scenario.base).experts if isinstance(scenario.base, str) else ()
-    moe, _ = scenario.build()
-    return tuple(named[e] if e < len(named) else f"expert {e}" for e in range(moe.n_experts))
+    named = names_of(scenario).experts
+    return tuple(named[e] if e < len(named) else f"expert {e}" for e in range(len(scenario.arrays["router"])))
 
 
 def _traced(session: Session) -> MoETrace:
@@ -88,7 +86,7 @@ def _settings(session: Session, trace: MoETrace) -> None:
     """Number of experts, top-k, renormalization and capacity: each an edit of the scenario."""
     n_experts, options = trace.moe.n_experts, session.present.options
     most = max(MAX_EXPERTS, session.present.start().build()[0].n_experts)
-    many, few, summed, room = st.columns(4)
+    many, few, switches, room = st.columns(4)
     with many:
         _slider(
             "n_experts", "Experts", 1, most, n_experts,
@@ -100,11 +98,11 @@ def _settings(session: Session, trace: MoETrace) -> None:
             "top_k", "Top-k: experts a token goes to", 1, n_experts, int(options["top_k"]),
             help="Each token goes to the top_k experts with the greatest router probability.",
         )  # fmt: skip
-    with summed:
+    factor = float(options["capacity"])
+    with switches:
         _toggle("renormalize", "Weights sum to 1", 1, 0, help=_RENORMALIZE_HELP)
-    with room:
         _toggle("capacity", "Limit how many tokens an expert takes", 1.0, 0.0, help=_capacity_help(trace))
-        factor = float(options["capacity"])
+    with room:
         shown = min(MOST_FACTOR, max(0.25, factor or 1.0))
         _slider("capacity", "Capacity factor", 0.25, MOST_FACTOR, shown, step=0.25, disabled=not factor)
 

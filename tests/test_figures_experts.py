@@ -12,7 +12,6 @@ from ffn_app.figures.experts import (
     load,
     mixture,
     numbered,
-    ordinal,
     parameter_formulas,
     routing,
 )
@@ -61,13 +60,6 @@ def test_plotly_knows_every_property_and_every_colour_has_a_dark_twin(name):
     assert drawing.figure.layout.title.text
     colours = {word for word in drawing.to_json().split('"') if word.startswith("#")}
     assert colours <= set(dark_twins())
-
-
-@pytest.mark.parametrize(
-    ("place", "said"), [(0, "1st"), (1, "2nd"), (2, "3rd"), (3, "4th"), (10, "11th"), (15, "16th")]
-)
-def test_places_are_said_as_ordinals(place, said):
-    assert ordinal(place) == said
 
 
 def test_experts_without_a_name_are_numbers():
@@ -220,7 +212,7 @@ def test_of_a_wide_output_the_32_largest_coordinates_are_drawn_in_their_order():
 
 
 def test_each_bar_says_how_many_tokens_an_expert_computed_and_how_many_it_dropped():
-    kept, dropped = load(s8(capacity=1.0), NAMES).figure.data
+    kept, dropped, _ = load(s8(capacity=1.0), NAMES).figure.data
     assert list(kept.y) == [1, 1, 0, 0]
     assert list(dropped.y) == [1, 1, 0, 0]
     assert kept.marker.color != dropped.marker.color
@@ -228,9 +220,9 @@ def test_each_bar_says_how_many_tokens_an_expert_computed_and_how_many_it_droppe
 
 
 def test_the_capacity_is_a_line_where_there_is_one():
-    assert load(s8(), NAMES).figure.layout.shapes == ()
-    [line] = load(s8(capacity=1.0), NAMES).figure.layout.shapes
-    assert (line.y0, line.y1, line.label.text) == (1, 1, "capacity 1")
+    assert [trace.type for trace in load(s8(), NAMES).figure.data] == ["bar", "bar"]
+    line = load(s8(capacity=1.0), NAMES).figure.data[2]
+    assert (line.y, line.name) == ((1, 1), "capacity 1")
     low, high = load(s8(capacity=1.0), NAMES).figure.layout.yaxis.range
     assert low < 2 < high
 
@@ -243,10 +235,9 @@ def test_an_expert_that_nobody_chose_has_load_0():
 
 
 def test_load_stands_beside_importance_with_the_even_share():
-    shares, means = balance(s8(), NAMES).figure.data
+    shares, means, even = balance(s8(), NAMES).figure.data
     assert list(means.y) == pytest.approx([0.643914, 0.236883, 0.087144, 0.032059], abs=5e-7)
-    [even] = balance(s8(), NAMES).figure.layout.shapes
-    assert even.y0 == 0.25
+    assert (even.y, even.name) == ((0.25, 0.25), "even share 0.25")
     assert shares.marker.color == concept("output") != means.marker.color
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ffn_app.board.mixture import ordinal
 from ffn_app.board.names import Names
 from ffn_app.figures.drawing import Drawing, PlotTrace, bars, layout
 from ffn_app.theme import concept, diverging_scale
@@ -26,14 +27,9 @@ _TO_THE_PAPER = diverging_scale()[2:]
 _PAPER = str(_TO_THE_PAPER[0][1])
 _FROM_0 = [[2 * float(at) - 1, colour] for at, colour in _TO_THE_PAPER]
 """The positive half of the diverging scale: for numbers from 0 to 1."""
+_TITLE = {"y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 12}}
+"""At the top, whatever room the legend below it takes."""
 _PATTERNS = ("", "/", "x", "-", "|", "+", ".", "\\")
-
-
-def ordinal(place: int) -> str:
-    """1st, 2nd, 3rd, 4th and so on, for `place` counted from 0."""
-    number = place + 1
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
-    return f"{number}{ending}"
 
 
 def numbered(experts: Sequence[str]) -> list[str]:
@@ -68,14 +64,15 @@ def routing(
         at, slots = np.nonzero(trace.dropped == dropped)
         traces.append(_marks(at, slots, trace.chosen[at, slots], dropped=dropped, small=not tall))
     look = layout(
-        f"Who goes where: router probabilities of each token [{n_positions}, n_experts = {n_experts}]",
-        150 + (30 if tall else 16) * n_positions,
+        f"Router probabilities, tokens by experts [{n_positions}, {n_experts}]",
+        142 + (30 if tall else 16) * n_positions,
         shapes=[
             _frame(-0.5, n_experts - 0.5, position - 0.5, position + 0.5, "solid"),
             _frame(expert - 0.5, expert + 0.5, -0.5, n_positions - 0.5, "dot"),
         ],
-        margin={"t": 84},
-        xaxis=_expert_axis(experts) | {"showgrid": False, "zeroline": False},
+        title=_TITLE,
+        margin={"t": 76},
+        xaxis=_expert_axis(experts),
         yaxis={
             "title": {"text": "token"}, "tickvals": np.arange(n_positions), "ticktext": tokens,
             "range": [n_positions - 0.5, -0.5], "showgrid": False, "zeroline": False,
@@ -159,7 +156,7 @@ def mixture(
                 "marker": {
                     "color": concept("values"), "opacity": 1 - 0.6 * slot / max(len(parts), 2),
                     "line": {"width": 1, "color": concept("hidden")},
-                    "pattern": {"shape": _PATTERNS[slot % len(_PATTERNS)], "fgcolor": _PAPER},
+                    "pattern": _pattern(_PATTERNS[slot % len(_PATTERNS)]),
                 },
                 "text": [f"{short_number(part.weight)} · {short_number(number)}" for number in part.output[shown].tolist()],
                 "textposition": "none",
@@ -178,12 +175,14 @@ def mixture(
     said = names.features and len(shown) == len(output)
     look = layout(
         f"What the output for “{escape(words[position])}” is mixed from",
-        380,
+        320 + 21 * len(traces),
         barmode="relative",
-        margin={"t": 60 + 20 * len(traces)},
+        title=_TITLE,
+        margin={"t": 44 + 21 * len(traces)},
         legend={"orientation": "v", "x": 0, "xanchor": "left"},
         xaxis={
-            "title": {"text": f"coordinate of the output [d_model = {which}]"}, "tickvals": places,
+            "title": {"text": f"coordinate of the output [d_model = {which}]"},
+            "tickvals": places, "showgrid": False, "zeroline": False,
             "ticktext": [f"{i} {names.features[i]}" if said else str(i) for i in shown.tolist()],
         },
         yaxis={"title": {"text": "weight · the expert's output"}},
@@ -217,22 +216,17 @@ def load(trace: MoETrace, experts: Sequence[str]) -> Drawing:
     top = int(trace.counts.max())
     traces = [
         _expert_bars(kept, "computed", {"color": concept("output")}),
-        _expert_bars(dropped, "dropped, no room", {"color": concept("values"), "pattern": {"shape": "x", "fgcolor": _PAPER}}),
+        _expert_bars(dropped, "dropped, no room", {"color": concept("values"), "pattern": _pattern("x")}),
     ]  # fmt: skip
-    shapes = []
     if most is not None:
-        shapes = [
-            {
-                "type": "line", "x0": -0.5, "x1": len(experts) - 0.5, "y0": most, "y1": most,
-                "line": {"color": concept("keys"), "width": 3, "dash": "dash"},
-                "label": {"text": f"capacity {most}", "textposition": "end", "yanchor": "bottom"},
-            }
-        ]  # fmt: skip
+        traces.append(_level(most, f"capacity {most}", len(experts), "dash"))
     look = layout(
         f"Tokens sent to each expert [n_experts = {len(experts)}]",
         340,
         barmode="stack",
-        shapes=shapes,
+        title=_TITLE,
+        margin={"t": 76},
+        legend={"traceorder": "normal"},
         xaxis=_expert_axis(experts),
         yaxis={
             "title": {"text": "tokens"},
@@ -272,21 +266,16 @@ def balance(trace: MoETrace, experts: Sequence[str]) -> Drawing:
         _expert_bars(
             trace.importance,
             "importance: mean probability",
-            {"color": concept("input"), "pattern": {"shape": "/", "fgcolor": _PAPER}},
+            {"color": concept("input"), "pattern": _pattern("/")},
         ),
+        _level(even, f"even share {short_number(even)}", len(experts), "dot"),
     ]
     look = layout(
         f"Load beside importance: balance loss {short_number(trace.balance_loss)}",
         340,
         barmode="group",
-        margin={"t": 84},
-        shapes=[
-            {
-                "type": "line", "x0": -0.5, "x1": len(experts) - 0.5, "y0": even, "y1": even,
-                "line": {"color": concept("keys"), "width": 3, "dash": "dot"},
-                "label": {"text": f"even share {short_number(even)}", "textposition": "end", "yanchor": "bottom"},
-            }
-        ],
+        title=_TITLE,
+        margin={"t": 76},
         xaxis=_expert_axis(experts),
         yaxis={"title": {"text": "share"}, "range": [0, 1.15 * top]},
     )  # fmt: skip
@@ -297,6 +286,11 @@ def balance(trace: MoETrace, experts: Sequence[str]) -> Drawing:
     return Drawing(
         traces=traces, layout=look, text=f"Balance loss {short_number(trace.balance_loss)}: {told}."
     )
+
+
+def _pattern(shape: str) -> dict[str, Any]:
+    """Lines in the colour of the paper over a bar, which tell it apart without its colour."""
+    return {"shape": shape, "fillmode": "overlay", "fgcolor": _PAPER, "size": 10, "solidity": 0.25}
 
 
 def _expert_bars(values: np.ndarray, name: str, marker: dict[str, Any]) -> PlotTrace:
@@ -312,12 +306,22 @@ def _expert_bars(values: np.ndarray, name: str, marker: dict[str, Any]) -> PlotT
     )
 
 
+def _level(height: float, name: str, n_experts: int, dash: str) -> PlotTrace:
+    """A line across all experts, named in the legend: a label beside it would stand on the bars."""
+    return {
+        "type": "scatter", "mode": "lines", "name": name, "x": [-0.5, n_experts - 0.5], "y": [height, height],
+        "line": {"color": concept("keys"), "width": 3, "dash": dash}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
 def _expert_axis(experts: Sequence[str]) -> dict[str, Any]:
     return {
         "title": {"text": "expert"},
         "tickvals": np.arange(len(experts)),
         "ticktext": list(map(escape, numbered(experts))),
         "range": [-0.5, len(experts) - 0.5],
+        "showgrid": False,
+        "zeroline": False,
     }
 
 
