@@ -1,7 +1,7 @@
 """The parts of the page "Parameters and cost": the sizes of a model, its parameters, its FLOPs, its bytes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -84,23 +84,20 @@ BOX_WIDTH = 156
 REFUSED = "counting_refused"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
-    """Sizes that were typed and do not fit the shape: `values` by field, and why, beside the last one that was typed.
+class Refused(NamedTuple):
+    """Sizes that were typed and do not fit the shape of `scenario`, by field.
 
-    They stay in their boxes and are tried again together with the next: d_model 770 needs other heads first.
+    They stay in their boxes and are tried again with what is typed next: for 770 as d_model the heads must change too.
     """
 
     scenario: ShapeScenario
-    values: dict[str, Any] = field(default_factory=dict)
-    last: str = ""
-    reason: str = ""
+    values: dict[str, Any]
 
 
-def refused(scenario: ShapeScenario) -> Refused:
-    """What was refused while this was the scenario."""
+def refused(scenario: ShapeScenario) -> dict[str, Any]:
+    """The sizes that were refused while this was the scenario."""
     kept = st.session_state.get(REFUSED)
-    return kept if isinstance(kept, Refused) and kept.scenario == scenario else Refused(scenario=scenario)
+    return kept.values if isinstance(kept, Refused) and kept.scenario == scenario else {}
 
 
 @drawn_first()
@@ -119,20 +116,26 @@ def sizes_and_parameters(session: Session) -> None:
     st.write(in_words(shape))
 
 
-def _boxes(group: dict[str, Control], shape: ModelShape, pending: Refused, scenario: ShapeScenario) -> None:
+def _boxes(
+    group: dict[str, Control], shape: ModelShape, pending: dict[str, Any], scenario: ShapeScenario
+) -> None:
     switches = [name for name in group if CHOICES.get(name) == (False, True)]
     for names in ([name for name in group if name not in switches], switches):
         with st.container(horizontal=True):
             for name in names:
                 _box(name, group[name], shape, pending, scenario)
-    if pending.last in group:
-        label, value = group[pending.last].label, getattr(shape, pending.last)
-        st.error(f"{pending.reason}. {label} {_said(value)} is still counted.")
+    for name in pending.keys() & group.keys():
+        try:
+            scenario.edit(Edit(name, (), pending[name]))
+        except EditError as error:
+            st.error(f"{error}. {group[name].label} {_said(getattr(shape, name))} is still counted.")
 
 
-def _box(name: str, control: Control, shape: ModelShape, pending: Refused, scenario: ShapeScenario) -> None:
+def _box(
+    name: str, control: Control, shape: ModelShape, pending: dict[str, Any], scenario: ShapeScenario
+) -> None:
     choices, now = CHOICES.get(name, ()), getattr(shape, name)
-    value, start = pending.values.get(name, now), model(scenario.base)
+    value, start = pending.get(name, now), model(scenario.base)
     label, help = control
     if now != (before := getattr(start, name)):
         label, help = f"**{label}** ✎", f"{help} Changed: {start.title} has {_said(before)}."
@@ -177,28 +180,21 @@ def _said(value: Any) -> str:
 
 
 def try_size(name: str, value: Any) -> None:
-    """Make an edit of what was typed, with what was refused before if that fits now; else say why it does not."""
+    """Make an edit of what was typed, together with what was refused before; or of each that fits by itself."""
     session = current()
-    scenario: ShapeScenario = session.present
-    before, shape = refused(scenario), scenario.build()
-    values = {other: kept for other, kept in before.values.items() if other != name}
-    if value != getattr(shape, name):
-        values[name] = value
-    elif not values:
-        st.session_state[REFUSED] = None
-        return
-    for tried in (values, {name: value}):
-        edits = tuple(Edit(other, (), kept) for other, kept in tried.items())
-        try:
-            after = edited(session, edits[0] if len(edits) == 1 else Edit("together", (), edits))
-        except EditError as error:
-            reason = str(error)
+    waiting = {**refused(session.present), name: value}
+    if value == getattr(session.present.build(), name):
+        del waiting[name]
+    others = (other for other in tuple(waiting) if other != name)
+    for fields in (tuple(waiting), (name,), *((other,) for other in others)):
+        edits = tuple(Edit(field, (), waiting[field]) for field in fields if field in waiting)
+        if not edits:
             continue
-        keep(after)
-        left = {other: kept for other, kept in values.items() if other not in tried}
-        st.session_state[REFUSED] = replace(before, scenario=after.present, values=left)
-        return
-    st.session_state[REFUSED] = Refused(scenario=scenario, values=values, last=name, reason=reason)
+        with suppress(EditError):  # the page says why, beside the box
+            session = edited(session, edits[0] if len(edits) == 1 else Edit("together", (), edits))
+            waiting = {field: kept for field, kept in waiting.items() if field not in fields}
+    keep(session)
+    st.session_state[REFUSED] = Refused(session.present, waiting)
 
 
 def _what_is_changed(scenario: ShapeScenario, shape: ModelShape, changed: Sequence[str]) -> None:
