@@ -124,7 +124,7 @@ def _boxes(
         with st.container(horizontal=True):
             for name in names:
                 _box(name, group[name], shape, pending, scenario)
-    for name in pending.keys() & group.keys():
+    for name in (name for name in group if name in pending):
         try:
             scenario.edit(Edit(name, (), pending[name]))
         except EditError as error:
