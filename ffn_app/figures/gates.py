@@ -106,13 +106,16 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
             "showlegend": False,
         }
         if n <= FEW:
-            more |= {"texttemplate": "%{y:.3~g}", "textposition": "auto"}
+            numbers = [short_number(number) for number in values[order].tolist()]
+            more |= {"text": numbers, "textposition": "outside", "cliponaxis": False}
         traces.append(bars(values[order], name, concept(colour), hover, **more))
     below = np.flatnonzero(activated[order] < 0)
     symbol, colour = _DOWNWARD
+    # Few bars have their numbers at their ends: the marks go where these bars are not, on the other side of 0.
+    ends = activated[order][below] if n > FEW else np.full(below.size, 0.12 * np.abs(activated).max())
     traces.append(
         {
-            "type": "scatter", "mode": "markers", "x": below, "y": activated[order][below],
+            "type": "scatter", "mode": "markers", "x": below, "y": ends,
             "yaxis": "y3", "name": "fires negatively",
             "marker": {"symbol": symbol, "size": 12 if n <= MOST_BARS else 6, "color": concept(colour)},
             "hoverinfo": "skip", "cliponaxis": False,
