@@ -8,7 +8,7 @@ import { Grid, keyOf } from "./grid.js";
 import { Heat } from "./heat.js";
 import { layout } from "./layout.js";
 import { push } from "./queue.js";
-import { sources, STEPS } from "./sources.js";
+import { FOLLOWED, sources, STEPS } from "./sources.js";
 import { onTextSize, textSize } from "./text_size.js";
 
 const sheet = await stylesheet(new URL("./board.css", import.meta.url));
@@ -16,10 +16,11 @@ const TALLEST_STAGE = 760; // a drawing that fills a tall screen is no easier to
 const SETTLE_MS = [150, 600, 1500];
 const MOST_CHIPS = 8; // more positions than this are chosen from a list
 const LOOK_DELAY_MS = 60; // a pointer on its way across cells asks for nothing
-const VECTORS_OF_POSITION = new Set(["x", "hidden", "activated", "activated_other", "output", "output_other", "residual"]);
 
-/** An index without the position in front, for the arrays that have one. */
-const within = (array, index) => (VECTORS_OF_POSITION.has(array) ? index.slice(1) : index);
+/** A cell's index within what is drawn: without the position or expert in front. */
+const within = (cell) => cell.grid.indexOf(cell).slice(cell.grid.spec.lead);
+
+let acting = null; // the board of the page that a person last did something on
 
 class Board {
   constructor(root, name) {
@@ -35,9 +36,10 @@ class Board {
     this.bar = make("div", { class: "bar" }, this.steps, this.compare, this.legend, this.positions);
     this.bands = draw("svg", { class: "bands", "aria-hidden": "true" });
     this.stage = make("div", { class: "stage" }, this.bands);
+    this.told = make("p", { class: "told" });
     this.panel = make("section", { class: "panel", "aria-label": "Explanation", tabindex: "0" });
     this.live = make("div", { class: "sr-only", "aria-live": "polite" });
-    this.element = make("div", { class: "board" }, this.bar, this.stage, this.panel, this.live);
+    this.element = make("div", { class: "board" }, this.bar, this.told, this.stage, this.panel, this.live);
     root.append(this.element);
     this.picker = make("input", { type: "number", min: "0", step: "1", "aria-label": "Neuron shown large", onchange: () => this.#pick() });
     this.noteText = make("span", {});
@@ -49,6 +51,7 @@ class Board {
     this.neuronLabels = [];
     this.valueLabels = [];
     this.editor = new Editor(this.stage, this);
+    for (const kind of ["pointerdown", "focusin"]) this.element.addEventListener(kind, () => (acting = this));
     this.stage.addEventListener("pointerover", (event) => this.#hover(event));
     this.stage.addEventListener("pointermove", (event) => this.#hoverHeat(event));
     this.stage.addEventListener("pointerleave", () => this.look(null));
@@ -71,6 +74,7 @@ class Board {
     this.observer.disconnect();
     window.removeEventListener("resize", this.onWindow);
     this.stopTextSize();
+    if (acting === this) acting = null;
     this.element.remove();
   }
 
@@ -97,7 +101,9 @@ class Board {
     };
     this.#arrays(data.arrays);
     this.#bar(data);
-    const shape = JSON.stringify([data.dims, data.arrays.map((a) => [a.id, a.rows, a.columns, !!a.pooled]), data.positions.length, data.compact]);
+    this.told.hidden = !data.note;
+    setText(this.told, data.note);
+    const shape = JSON.stringify([data.drawn, data.columns, data.dims, data.arrays.map((a) => [a.id, a.rows, a.columns, !!a.pooled]), data.positions.length, data.compact]);
     if (shape !== this.shape) {
       this.shape = shape;
       this.#lay();
@@ -113,7 +119,7 @@ class Board {
     this.editor.refresh();
     if (data.problem && data.problem.number !== this.problemSeen) {
       this.problemSeen = data.problem.number;
-      this.say(data.problem.text);
+      if (acting ? acting === this : data.leads) this.say(data.problem.text);
     }
   }
 
@@ -183,7 +189,8 @@ class Board {
     const zoomHeight = strips.reduce((sum, strip) => sum + stripHeight(strip), noteHeight);
     const height = compact ? 300 : Math.max(this.laidRoom - zoomHeight, 240);
     const plan = layout({ width: this.laidWidth, height }, {
-      dModel: dims.d_model, dFf: dims.lines, positions: this.data.positions.length, compare: Boolean(this.data.compare), text, drawn: this.data.drawn,
+      drawn: this.data.drawn, columns: this.data.columns, dModel: dims.d_model, dFf: dims.lines, positions: this.data.positions.length,
+      compare: Boolean(this.data.compare), residual: this.data.leads || compact, names: this.data.line_labels && Math.max(...this.data.line_labels.map(({ name }) => name.length)), text,
     });
     this.plan = plan;
     for (const [id, grid] of this.grids) {
@@ -243,7 +250,7 @@ class Board {
       else if (block.named === "beside") {
         heading.classList.add("beside");
         place(heading, { x: block.x - 136, y: block.y + block.height / 2 - 10 * textSize(), width: 130 });
-      } else if (block.across) place(heading, { x: block.x, y: 0, width: block.width });
+      } else if (block.across) place(heading, { x: block.x, y: block.y - this.plan.header, width: block.width });
       else {
         const width = Math.max(block.width, 74 * textSize());
         place(heading, { x: block.x + (block.width - width) / 2, y: block.y - this.plan.header, width });
@@ -291,31 +298,30 @@ class Board {
   #lines() {
     const { lines, sum } = this.plan ?? {};
     const { contributions, curve } = this.data;
-    if (!lines || !contributions) return;
-    const most = Math.max(...contributions.map(Math.abs)) || 1;
-    const hidden = this.grids.get("hidden").spec.values;
-    const activated = this.grids.get("activated").spec.values;
-    const { x, y, x_low, x_high, y_low, y_high } = curve;
+    if (!lines) return;
+    const most = Math.max(...(contributions ?? []).map(Math.abs)) || 1;
     const inside = (value, low, high) => (Math.max(low, Math.min(high, value)) - low) / (high - low);
     const shapes = [];
-    contributions.forEach((size, j) => {
-      const top = lines.y + j * lines.step;
+    const light = (line, size, j) => {
+      const top = line.y + j * line.step;
       const strength = Math.abs(size) / most;
       const colour = size < 0 ? this.paint.stops[0] : this.paint.stops.at(-1);
-      shapes.push(draw("rect", { x: lines.x, y: top, width: lines.width, height: lines.step - 1, rx: 4, fill: "var(--values)", opacity: (0.26 * strength).toFixed(3) }));
-      if (lines.curveWidth > 0 && lines.step >= 16) {
-        const left = (value) => lines.curveX + inside(value, x_low, x_high) * lines.curveWidth;
-        const high = (value) => top + lines.step - 3 - inside(value, y_low, y_high) * (lines.step - 6);
+      shapes.push(draw("rect", { x: line.x, y: top, width: line.width, height: line.step - 1, rx: 4, fill: "var(--values)", opacity: (0.26 * strength).toFixed(3) }));
+      if (curve && line.curveWidth > 0 && line.step >= 16) {
+        const { x, y, x_low, x_high, y_low, y_high, heights } = curve;
+        const left = (value) => line.curveX + inside(value, x_low, x_high) * line.curveWidth;
+        const high = (value) => top + line.step - 3 - inside(value, y_low, y_high) * (line.step - 6);
         shapes.push(
           draw("line", { class: "axis", x1: left(x_low), x2: left(x_high), y1: high(0), y2: high(0) }),
           draw("polyline", { class: "line", points: x.map((value, i) => `${left(value).toFixed(1)},${high(y[i]).toFixed(1)}`).join(" ") }),
-          draw("circle", { class: "dot", cx: left(hidden[j]), cy: high(activated[j]), r: Math.min(4.5, lines.step / 5) }),
+          draw("circle", { class: "dot", cx: left(this.grids.get("hidden").spec.values[j]), cy: high(heights[j]), r: Math.min(4.5, line.step / 5) }),
         );
       }
-      if (lines.barWidth > 0) {
-        shapes.push(draw("rect", { x: lines.barX, y: top + lines.step * 0.22, width: Math.max(1, strength * lines.barWidth), height: lines.step * 0.56, rx: 2, fill: colour }));
+      if (line.barWidth > 0) {
+        shapes.push(draw("rect", { x: line.barX, y: top + line.step * 0.22, width: Math.max(1, strength * line.barWidth), height: line.step * 0.56, rx: 2, fill: colour }));
       }
-    });
+    };
+    for (const line of lines) contributions?.forEach((size, j) => light(line, size, j));
     shapes.push(draw("line", { class: "sum", x1: sum.x, x2: sum.x + sum.width, y1: sum.y, y2: sum.y }));
     this.lineShape.setAttribute("class", "curve");
     this.lineShape.replaceChildren(...shapes);
@@ -325,17 +331,33 @@ class Board {
   #labels() {
     const { lines: count } = this.data.dims;
     const { neuronLabels, valueLabels } = this.plan;
-    const wanted = neuronLabels.step >= 13 && !this.data.compact ? count : 0;
+    const { follows, line_labels: names, compact } = this.data;
+    const followed = this.data[follows];
+    const wanted = neuronLabels[0].step >= 13 && !compact ? count * neuronLabels.length : 0;
     while (this.neuronLabels.length < wanted) {
-      const j = this.neuronLabels.length;
-      const label = make("button", { class: "neuron-label", type: "button", "aria-label": `Follow neuron ${j}`, onclick: () => this.#follow(j) }, String(j));
+      const at = this.neuronLabels.length;
+      const label = make("button", { class: "neuron-label", type: "button", onclick: () => this.#follow(at % this.data.dims.lines) });
       this.neuronLabels.push(label);
       this.stage.append(label);
     }
-    this.neuronLabels.forEach((label, j) => {
-      label.hidden = j >= wanted;
-      if (j < wanted) place(label, { x: neuronLabels.x, y: neuronLabels.y + j * neuronLabels.step, width: neuronLabels.width, height: neuronLabels.step });
-      setAttribute(label, "aria-pressed", String(this.data.neuron === j));
+    this.neuronLabels.forEach((label, at) => {
+      label.hidden = at >= wanted;
+      if (label.hidden) return;
+      const j = at % count;
+      const part = Math.floor(at / count);
+      const { x, y, width, step } = neuronLabels[part];
+      const { name, note } = names?.[j] ?? {};
+      place(label, { x, y: y + j * step, width, height: step });
+      label.classList.toggle("named", Boolean(names));
+      const roomy = names && width > 60;
+      const shown = [roomy && name ? `${j} ${name}` : String(j), roomy ? note : ""];
+      if (label.children.length !== 2) label.replaceChildren(make("span", {}), make("small", {}));
+      shown.forEach((text, k) => setText(label.children[k], text));
+      setAttribute(label, "aria-label", names ? `Choose expert ${j}${name ? ` (${name})` : ""}, ${note}` : `Follow neuron ${j}`);
+      // Of several parts the first is enough for the keyboard and the screen reader.
+      setAttribute(label, "aria-hidden", part ? "true" : null);
+      label.tabIndex = part ? -1 : 0;
+      setAttribute(label, "aria-pressed", String(followed === j));
     });
     const below = valueLabels.step >= 14 ? count : 0;
     while (this.valueLabels.length < below) {
@@ -368,23 +390,24 @@ class Board {
   // ------------------------------------------------------------------ highlights
 
   #highlight() {
-    const { neuron, step } = this.data;
-    const target = this.looking ? sources(this.looking.array, within(this.looking.array, this.looking.index)) : [];
+    const { follows, step } = this.data;
+    const target = this.looking ? sources(this.looking.array, this.looking.within) : [];
     const lit = (array, index) => target.some(([name, wanted]) => name === array && wanted.every((w, axis) => w === null || w === index[axis]));
     const inStep = step === null || step === undefined ? null : new Set(STEPS[step]);
     for (const [id, grid] of this.grids) {
       const array = grid.spec.array;
       grid.element.classList.toggle("aside", inStep !== null && !inStep.has(array));
       if (!grid.cells) continue;
-      for (const cell of grid.cells) cell.classList.toggle("lit", target.length > 0 && lit(array, within(array, grid.indexOf(cell))));
+      for (const cell of grid.cells) cell.classList.toggle("lit", target.length > 0 && lit(array, within(cell)));
     }
-    this.#ring(neuron);
+    this.#ring(this.data[follows]);
   }
 
-  /** Frames around a neuron's key, bias, hidden, activated and value. */
+  /** Frames around a neuron's keys, bias, hidden, activated and value, or around all that is an expert's. */
   #ring(neuron) {
     const value = this.data.drawn === "neurons" ? "row" : "column";
-    const pieces = { w1: "row", b1: "row", hidden: "row", activated: "row", activated_other: "row", w2: value };
+    const pieces = { w1: "row", w_gate: "row", w_up: "row", router: "row", b1: "row", w2: value, w_down: value };
+    for (const id of FOLLOWED) pieces[id] = "row";
     for (const [id, kind] of Object.entries(pieces)) {
       const block = this.plan.blocks[id];
       let ring = this.rings.get(id);
@@ -408,8 +431,11 @@ class Board {
 
   #bar(data) {
     this.#legend(data);
-    for (const part of [this.steps, this.compare, this.positions]) part.hidden = data.compact;
-    if (data.compact) return;
+    const { compact, leads } = data;
+    this.steps.hidden = compact || !leads;
+    this.compare.hidden = compact || !data.compare_offer;
+    this.positions.hidden = compact || !leads;
+    if (compact) return;
     const labels = ["‹ Back", ...data.steps.map((step, k) => `${k + 1} ${step.name}`), "Next ›"];
     if (this.steps.children.length !== labels.length) {
       this.steps.replaceChildren(...labels.map((label, at) => make("button", { type: "button", class: at === 0 || at === labels.length - 1 ? "walk" : "step", tabindex: at === 1 ? "0" : "-1", onclick: () => this.#pressStep(at, labels.length) }, label)));
@@ -421,18 +447,18 @@ class Board {
     setAttribute(this.compare, "aria-label", `Show ${data.compare_offer} beside`);
     setAttribute(this.compare, "title", `What the same weights give under ${data.compare_offer}`);
     setAttribute(this.compare, "aria-pressed", String(Boolean(data.compare)));
-    this.#positionChips(data);
+    if (leads) this.#positionChips(data);
   }
 
   /** Which number has which colour: one scale for the weights, one for the numbers that flow. */
-  #legend({ legend, fitted, log }) {
+  #legend({ legend, fitted, log, leads }) {
     const signature = JSON.stringify([legend, fitted, this.paint.look]);
     if (signature === this.legendSignature) return;
     this.legendSignature = signature;
     const scale = (name, [low, high]) =>
       make("span", { class: "scale", title: "Blue is positive, orange negative. The scale stays while you edit; numbers beyond it have its full colour." },
         `${name} ${low}`, make("i", { style: `background: linear-gradient(to right, ${this.paint.stops.join(", ")})` }), high);
-    const fit = log && make("button", { type: "button", "aria-pressed": String(fitted), "aria-label": "Fit colours", title: "Set the colour scales by the numbers as they are now, or back to those of the starting point", onclick: () => push({ kind: "fit", on: !fitted }) }, "fit");
+    const fit = log && leads && make("button", { type: "button", "aria-pressed": String(fitted), "aria-label": "Fit colours", title: "Set the colour scales by the numbers as they are now, or back to those of the starting point", onclick: () => push({ kind: "fit", on: !fitted }) }, "fit");
     const focused = this.legend.contains(this.stage.getRootNode().activeElement);
     this.legend.replaceChildren(...[scale("weights", legend.weight), scale("others", legend.signal), fit].filter(Boolean));
     if (focused) this.legend.lastElementChild.focus();
@@ -554,7 +580,7 @@ class Board {
     if (panel.idle && children.length) panel.lines.length = 0;
     else children.push(make("p", { class: "panel-title" }, panel.title), ...panel.lines.map(({ concept, text }) => make("p", { class: "formula", style: `color: var(--${concept})` }, text)));
     if (panel.remark && !(panel.idle && children.length)) children.push(make("p", { class: "remark" }, panel.remark));
-    const signature = JSON.stringify([step, steps[step ?? 0].sentence, panel]);
+    const signature = JSON.stringify([step, steps[step]?.sentence, panel]);
     if (signature === this.panelSignature) return;
     this.panelSignature = signature;
     this.panel.replaceChildren(...children);
@@ -627,16 +653,16 @@ class Board {
   /** A cell whose neuron is to be followed (pressed again, no longer); null lets go. */
   choose(cell) {
     if (!cell) {
-      if (this.data.neuron !== null) this.#follow(this.data.neuron);
+      if (this.data.follows === "neuron" && this.data.neuron !== null) this.#follow(this.data.neuron);
       return;
     }
-    const { array } = cell.grid.spec;
-    if (array === "hidden" || array === "activated" || array === "activated_other") this.#follow(within(array, cell.grid.indexOf(cell))[0]);
+    if (FOLLOWED.has(cell.grid.spec.array)) this.#follow(within(cell)[0]);
   }
 
   #follow(j) {
-    const next = this.data.neuron === j ? null : j;
-    this.#see({ neuron: next });
+    const { follows } = this.data;
+    const next = follows === "neuron" && this.data.neuron === j ? null : j; // an expert is always chosen
+    this.#see({ [follows]: next });
     this.#ring(next);
     this.#labels();
   }
@@ -671,9 +697,9 @@ class Board {
     const key = target ? target.grid.keyOf(target) : null;
     if (key === this.lookKey) return;
     this.lookKey = key;
-    this.looking = target ? { array: target.grid.spec.array, index: target.grid.indexOf(target) } : null;
+    this.looking = target ? { array: target.grid.spec.array, index: target.grid.indexOf(target), within: within(target) } : null;
     this.#highlight();
-    this.#ask(this.looking ? { kind: "look", ...this.looking } : { kind: "look", array: null });
+    this.#ask({ kind: "look", array: this.looking?.array ?? null, index: this.looking?.index });
   }
 
   #ask(event) {

@@ -32,6 +32,7 @@ export class Grid {
     setAttribute(this.element, "aria-readonly", spec.editable ? "false" : "true");
     this.element.classList.toggle("editable", spec.editable);
     this.changed = new Set(spec.changed ?? []);
+    this.hushed = new Set(spec.hushed ?? []);
     this.paint = paint;
     this.repaint();
   }
@@ -135,15 +136,20 @@ export class Grid {
     const value = this.valueOf(cell);
     const changed = this.changed.has(cell.at) || paint.overrides.has(this.keyOf(cell));
     const where = spec.columns > 1 || spec.rows === 1 ? `row ${this.rowOf(cell)}, column ${this.columnOf(cell)}` : `row ${this.rowOf(cell)}`;
-    setAttribute(cell, "aria-label", `${spec.label} ${where}, ${this.nameOf(cell)}: ${fullNumber(spec.editable ? value : withoutDust(value))}${changed ? ", changed" : ""}`);
+    const note = spec.notes?.[cell.at] ? `, ${spec.notes[cell.at]}` : "";
+    setAttribute(cell, "aria-label", `${spec.label} ${where}${note}, ${this.nameOf(cell)}: ${fullNumber(spec.editable ? value : withoutDust(value))}${changed ? ", changed" : ""}`);
     cell.classList.toggle("changed", changed);
-    const look = `${value}|${paint.look}|${paint.spans[spec.span]}`;
+    // What takes no part is greyed and hatched; `signs` stand before the number.
+    const hushed = this.hushed.has(cell.at);
+    const sign = spec.signs?.[cell.at] ?? "";
+    const look = `${value}|${paint.look}|${paint.spans[spec.span]}|${hushed}|${sign}`;
     if (cell.look === look) return false;
     cell.look = look;
+    cell.classList.toggle("hushed", hushed);
     const colour = divergingColour(value, paint.spans[spec.span], paint.stops);
-    cell.style.backgroundColor = colour;
-    cell.style.color = inkOn(colour);
-    cell.number = shortNumber(value);
+    cell.style.backgroundColor = hushed ? "" : colour;
+    cell.style.color = hushed ? "" : inkOn(colour);
+    cell.number = hushed && spec.blank ? "" : sign + shortNumber(value);
     return true;
   }
 }
