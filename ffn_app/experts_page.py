@@ -9,7 +9,6 @@ from ffn_app.board.mixture import ordinal
 from ffn_app.board.names import names_of
 from ffn_app.board.table import change_table
 from ffn_app.figures.experts import (
-    balance,
     balance_formula,
     load,
     mixture,
@@ -209,14 +208,10 @@ def _worked_out(trace: MoETrace, position: int) -> list[str]:
 def _shared_work(trace: MoETrace, experts: tuple[str, ...]) -> None:
     """The load of every expert, and the loss that evens it out."""
     moe, loss = trace.moe, trace.balance_loss
-    sent, even = st.columns(2)
-    with sent:
-        live_plot(load(trace, experts), key="load")
-    with even:
-        live_plot(balance(trace, experts), key="balance")
+    live_plot(load(trace, experts), key="load")
     told = (
-        f"{len(trace.x)} tokens with top-k {moe.top_k} make {trace.chosen.size} places to share out; "
-        f"{int(trace.dropped.sum())} of them were dropped."
+        f"{len(trace.x)} tokens with top-k {moe.top_k} make {trace.chosen.size} places to share out. "
+        f"Dropped: {int(trace.dropped.sum())}."
     )
     if moe.capacity is not None:
         told += f" The capacity is {_capacity_formula(trace, float(moe.capacity))} tokens an expert."
@@ -225,13 +220,16 @@ def _shared_work(trace: MoETrace, experts: tuple[str, ...]) -> None:
         told += f" **Nobody chose {', '.join(idle)}.** {whose} exactly 0 to every output."
     st.write(told)
     st.write(
+        "**Load** is an expert's share of all those places, **importance** the mean of its probability over the tokens."
+    )
+    st.write(
         f"**Balance loss** = n_experts · Σ load · importance = {balance_formula(trace)}. Training adds it, times a small "
         f"factor, to what it minimizes. It is 1 when all experts get equally much, and {moe.n_experts} (n_experts) when one "
         "gets everything."
     )
     st.caption(
-        "Load is an expert's share of all that was sent, before drops, so it sums to 1 for any top_k. Mixtral's code in "
-        "the library transformers counts load as a share of the tokens, so that it sums to top_k: there the loss is "
+        "Load is counted before drops, and sums to 1 for any top_k. Mixtral's code in the library transformers counts it "
+        "as a share of the tokens, so that it sums to top_k: there the loss is "
         f"top_k times this, here {moe.top_k} · {short_number(loss)} = {short_number(moe.top_k * loss)}."
     )
 

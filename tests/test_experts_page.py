@@ -53,7 +53,7 @@ def test_the_page_opens_with_every_mixture(base):
         "One expert alone is a dense FFN",
         "Many parameters, few at work",
     ]
-    for key in ("board", "routing", "mixture", "load", "balance", "expert_board"):
+    for key in ("board", "routing", "mixture", "load", "expert_board"):
         assert component(visitor, key)
 
 
@@ -100,10 +100,10 @@ def test_the_capacity_factor_is_an_edit_too():
     text = component(visitor, "load")["text"]
     assert text == (
         "Tokens computed by each expert, capacity 2: determiners 2 and 1 dropped, nouns 2 and 2 dropped, "
-        "verbs 2 and 1 dropped, prepositions 2."
+        "verbs 2 and 1 dropped, prepositions 2. Balance loss 1.06."
     )
     assert "ceil(6 · 2 / 4 · 0.5) = 2 tokens an expert" in told(visitor)
-    assert "4 of them were dropped" in told(visitor)
+    assert "Dropped: 4." in told(visitor)
     labelled(visitor.toggle, LIMIT).set_value(False).run()
     assert session(visitor).present.options["capacity"] == 0
     assert "no limit" in component(visitor, "load")["text"]
@@ -189,7 +189,7 @@ def test_an_expert_that_nobody_chose_is_said_to_have_load_0():
         visitor
     )
     assert "No token chose **prepositions**: its load is 0" in told(visitor)
-    assert "prepositions load 0, " in component(visitor, "balance")["text"]
+    assert "prepositions 0." in component(visitor, "load")["text"]
     assert "Nobody chose" not in told(opened())
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from ffn_app.board.names import Names
 from ffn_app.figures.experts import (
-    balance,
     balance_formula,
     load,
     mixture,
@@ -15,7 +14,7 @@ from ffn_app.figures.experts import (
     parameter_formulas,
     routing,
 )
-from ffn_app.theme import concept, dark_twins
+from ffn_app.theme import dark_twins
 from ffn_core.dense import FFN
 from ffn_core.examples import VARIANTS
 from ffn_core.moe import MoE, MoETrace
@@ -50,7 +49,7 @@ DRAWINGS = {
     "routing of many": routed(RANDOM_TRACE, RANDOM.words, [f"expert {e}" for e in range(8)]),
     "mixture": mixture(TRACE, EXAMPLE.words, CLASSES, Names(features=EXAMPLE.features), position=1),
     "load": load(s8(capacity=0.5), NAMES),
-    "balance": balance(TRACE, CLASSES),
+    "load without drops": load(TRACE, CLASSES),
 }
 
 
@@ -212,7 +211,7 @@ def test_of_a_wide_output_the_32_largest_coordinates_are_drawn_in_their_order():
 
 
 def test_each_bar_says_how_many_tokens_an_expert_computed_and_how_many_it_dropped():
-    kept, dropped, _ = load(s8(capacity=1.0), NAMES).figure.data
+    kept, dropped, *_ = load(s8(capacity=1.0), NAMES).figure.data
     assert list(kept.y) == [1, 1, 0, 0]
     assert list(dropped.y) == [1, 1, 0, 0]
     assert kept.marker.color != dropped.marker.color
@@ -220,31 +219,39 @@ def test_each_bar_says_how_many_tokens_an_expert_computed_and_how_many_it_droppe
 
 
 def test_the_capacity_is_a_line_where_there_is_one():
-    assert [trace.type for trace in load(s8(), NAMES).figure.data] == ["bar", "bar"]
-    line = load(s8(capacity=1.0), NAMES).figure.data[2]
-    assert (line.y, line.name) == ((1, 1), "capacity 1")
-    low, high = load(s8(capacity=1.0), NAMES).figure.layout.yaxis.range
-    assert low < 2 < high
+    assert [trace.name for trace in load(s8(), NAMES).figure.data][4:] == []
+    line = load(s8(capacity=1.0), NAMES).figure.data[4]
+    assert (line.y, line.name, line.yaxis) == ((1, 1), "capacity 1", None)
+
+
+def test_a_capacity_far_above_all_loads_does_not_flatten_the_bars():
+    # Of 2 tokens an expert of 4 gets 2 at most; a factor of 50 gives room for 50.
+    drawing = load(s8(capacity=50.0), NAMES)
+    assert drawing.figure.data[4].name == "capacity 50"
+    assert drawing.figure.layout.yaxis.range[1] < 5
 
 
 def test_an_expert_that_nobody_chose_has_load_0():
     # Case S9.
     assert [row["load"] for row in load(s8(), NAMES).table] == ["0.5", "0.5", "0", "0"]
     assert "third 0, fourth 0." in load(s8(), NAMES).text
-    assert list(balance(s8(), NAMES).figure.data[0].y) == [0.5, 0.5, 0, 0]
 
 
-def test_load_stands_beside_importance_with_the_even_share():
-    shares, means, even = balance(s8(), NAMES).figure.data
+def test_importance_and_the_even_share_stand_on_the_scale_on_which_a_bar_is_its_load():
+    _, _, means, even = load(s8(), NAMES).figure.data
     assert list(means.y) == pytest.approx([0.643914, 0.236883, 0.087144, 0.032059], abs=5e-7)
     assert (even.y, even.name) == ((0.25, 0.25), "even share 0.25")
-    assert shares.marker.color == concept("output") != means.marker.color
+    assert means.yaxis == even.yaxis == "y2"
+    layout = load(s8(), NAMES).figure.layout
+    # Two tokens, two experts each, make 4 places: a bar of 2 tokens is a load of 0.5.
+    assert layout.yaxis.range[1] == pytest.approx(4 * layout.yaxis2.range[1])
+    assert layout.yaxis2.range[1] > 0.643914
 
 
 def test_the_balance_loss_is_written_with_its_numbers():
     # 4 · (0.5 · 0.643914 + 0.5 · 0.236883) = 1.761594
     assert balance_formula(s8()) == "4·(0.5·0.644 + 0.5·0.237 + 0·0.0871 + 0·0.0321) = 1.76"
-    assert balance(s8(), NAMES).figure.layout.title.text.endswith("balance loss 1.76")
+    assert load(s8(), NAMES).text.endswith("Balance loss 1.76.")
 
 
 def test_equal_experts_have_a_balance_loss_of_1():

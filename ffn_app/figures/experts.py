@@ -210,30 +210,45 @@ def mixture(
 
 
 def load(trace: MoETrace, experts: Sequence[str]) -> Drawing:
-    """How many tokens each expert was sent, those it computed and those it dropped; its capacity as a line."""
+    """How many tokens each expert was sent, those it computed and those it dropped, beside its importance.
+
+    The height of a bar is the load, in tokens at the left and as a share of all that was sent at the right; importance,
+    the mean probability, is on the scale of the right.
+    """
+    n_experts, most = trace.moe.n_experts, trace.moe.tokens_per_expert(len(trace.x))
     kept, dropped = trace.kept, trace.counts - trace.kept
-    most = trace.moe.tokens_per_expert(len(trace.x))
-    top = int(trace.counts.max())
+    even, high = 1 / n_experts, int(trace.counts.max())
+    per_share = max(1, trace.chosen.size)
+    # A capacity far above all loads is out of sight: the bars are what is to be read.
+    top = 1.12 * max(high, min(most or 0, 2 * high), per_share * float(trace.importance.max()), 1)
     traces = [
         _expert_bars(kept, "computed", {"color": concept("output")}),
         _expert_bars(dropped, "dropped, no room", {"color": concept("values"), "pattern": _pattern("x")}),
+        {
+            "type": "scatter", "mode": "markers", "name": "importance", "yaxis": "y2",
+            "x": np.arange(n_experts), "y": trace.importance,
+            "marker": {"symbol": "diamond", "size": 13, "color": concept("input"), "line": {"width": 2, "color": _PAPER}},
+            "customdata": np.arange(n_experts), "meta": {"press": ["expert"]},
+            "hovertemplate": "expert %{x}, importance: %{y:.4g}<extra></extra>",
+        },
+        _level(even, f"even share {short_number(even)}", n_experts, "dot") | {"yaxis": "y2"},
     ]  # fmt: skip
     if most is not None:
-        traces.append(_level(most, f"capacity {most}", len(experts), "dash"))
+        traces.append(_level(most, f"capacity {most}", n_experts, "dash"))
     look = layout(
-        f"Tokens sent to each expert [n_experts = {len(experts)}]",
-        340,
+        f"Load and importance of each expert [n_experts = {n_experts}]",
+        390,
         barmode="stack",
         title=_TITLE,
-        margin={"t": 76},
+        margin={"t": 100, "r": 60},
         legend={"traceorder": "normal"},
         xaxis=_expert_axis(experts),
-        yaxis={
-            "title": {"text": "tokens"},
-            # A capacity far above all loads is out of sight: the bars are what is to be read.
-            "range": [0, 1.15 * max(1, top, min(most or 0, 2 * top))],
+        yaxis={"title": {"text": "tokens"}, "range": [0, top]},
+        yaxis2={
+            "title": {"text": "share of all"}, "range": [0, top / per_share],
+            "overlaying": "y", "side": "right", "showgrid": False,
         },
-    )
+    )  # fmt: skip
     told = ", ".join(
         f"{name} {k}" + (f" and {d} dropped" if d else "")
         for name, k, d in zip(experts, kept.tolist(), dropped.tolist(), strict=True)
@@ -242,7 +257,7 @@ def load(trace: MoETrace, experts: Sequence[str]) -> Drawing:
     return Drawing(
         traces=traces,
         layout=look,
-        text=f"Tokens computed by each expert, {limit}: {told}.",
+        text=f"Tokens computed by each expert, {limit}: {told}. Balance loss {short_number(trace.balance_loss)}.",
         rows=lambda: [
             {
                 "expert": name,
@@ -254,37 +269,6 @@ def load(trace: MoETrace, experts: Sequence[str]) -> Drawing:
             }
             for e, name in enumerate(experts)
         ],
-    )
-
-
-def balance(trace: MoETrace, experts: Sequence[str]) -> Drawing:
-    """Each expert's load, its share of all that was sent, beside its importance, its mean probability."""
-    even = 1 / len(experts)
-    top = max(even, float(trace.load.max()), float(trace.importance.max()))
-    traces = [
-        _expert_bars(trace.load, "load: share of what was sent", {"color": concept("output")}),
-        _expert_bars(
-            trace.importance,
-            "importance: mean probability",
-            {"color": concept("input"), "pattern": _pattern("/")},
-        ),
-        _level(even, f"even share {short_number(even)}", len(experts), "dot"),
-    ]
-    look = layout(
-        f"Load beside importance: balance loss {short_number(trace.balance_loss)}",
-        340,
-        barmode="group",
-        title=_TITLE,
-        margin={"t": 76},
-        xaxis=_expert_axis(experts),
-        yaxis={"title": {"text": "share"}, "range": [0, 1.15 * top]},
-    )  # fmt: skip
-    told = ", ".join(
-        f"{name} load {short_number(share)}, importance {short_number(mean)}"
-        for name, share, mean in zip(experts, trace.load.tolist(), trace.importance.tolist(), strict=True)
-    )
-    return Drawing(
-        traces=traces, layout=look, text=f"Balance loss {short_number(trace.balance_loss)}: {told}."
     )
 
 
