@@ -205,7 +205,7 @@ class Board {
     };
     if (zoom) {
       place(this.note, { x: 0, y, width: this.laidWidth - 130 });
-      strip("zoom_b1", this.laidWidth - 62, y, 1, 1, 60, 24);
+      if (this.grids.has("zoom_b1")) strip("zoom_b1", this.laidWidth - 62, y, 1, 1, 60, 24);
       y += noteHeight;
     }
     for (const { id, rows, columns } of strips) {
