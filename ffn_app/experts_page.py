@@ -100,7 +100,7 @@ def _settings(session: Session, trace: MoETrace) -> None:
     factor = float(options["capacity"])
     with switches:
         _toggle("renormalize", "Weights sum to 1", 1, 0, help=_RENORMALIZE_HELP)
-        _toggle("capacity", "Limit how many tokens an expert takes", 1.0, 0.0, help=_capacity_help(trace))
+        _toggle("capacity", "Limit tokens per expert", 1.0, 0.0, help=_capacity_help(trace))
     with room:
         shown = min(MOST_FACTOR, max(0.25, factor or 1.0))
         _slider("capacity", "Capacity factor", 0.25, MOST_FACTOR, shown, step=0.25, disabled=not factor)

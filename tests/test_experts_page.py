@@ -11,7 +11,7 @@ from ffn_core.scenario import Scenario
 from tests.test_pages import FRAME, component, labelled, session, visit
 
 EXPERTS, TOP_K, FACTOR = "Experts", "Top-k: experts a token goes to", "Capacity factor"
-SUM_TO_1, LIMIT = "Weights sum to 1", "Limit how many tokens an expert takes"
+SUM_TO_1, LIMIT = "Weights sum to 1", "Limit tokens per expert"
 
 
 def opened(scenario: Scenario | None = None, **view: str) -> AppTest:

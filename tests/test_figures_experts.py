@@ -73,7 +73,7 @@ def test_the_heatmap_has_a_row_a_token_and_a_column_an_expert():
     # Case S8: softmax([2, 1, 0, -1]).
     np.testing.assert_allclose(heat.z, 2 * [[0.643914, 0.236883, 0.087144, 0.032059]], atol=5e-7)
     assert (heat.zmin, heat.zmax) == (0, 1)
-    assert heat.text[0] == ["0.644", "0.237", "0.0871", "0.0321"]
+    assert [text.strip() for text in heat.text[0]] == ["0.644", "0.237", "0.0871", "0.0321"]
     layout = routed(TRACE, EXAMPLE.words, CLASSES).figure.layout
     assert layout.yaxis.ticktext == ("0: The", "1: cat", "2: sat", "3: on", "4: a", "5: mat")
     assert layout.yaxis.range == (5.5, -0.5), "the first token is at the top"

@@ -29,6 +29,8 @@ _FROM_0 = [[2 * float(at) - 1, colour] for at, colour in _TO_THE_PAPER]
 """The positive half of the diverging scale: for numbers from 0 to 1."""
 _TITLE = {"y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 12}}
 """At the top, whatever room the legend below it takes."""
+_LIST = {"orientation": "v", "x": 0, "xanchor": "left"}
+"""A legend one line a trace, which takes the same room on a phone."""
 _PATTERNS = ("", "/", "x", "-", "|", "+", ".", "\\")
 
 
@@ -58,7 +60,8 @@ def routing(
         }
     ]  # fmt: skip
     if tall and n_experts <= MOST_NUMBERED:
-        numbers = [[short_number(prob) for prob in row] for row in probs.tolist()]
+        # The space keeps the number clear of the mark at the left, also in a phone's narrow cells.
+        numbers = [[f"\u2003{short_number(prob)}" for prob in row] for row in probs.tolist()]
         traces[0] |= {"text": numbers, "texttemplate": "%{text}", "showscale": False}
     for dropped in (False, True):
         at, slots = np.nonzero(trace.dropped == dropped)
@@ -110,7 +113,7 @@ def _marks(at: np.ndarray, slots: np.ndarray, chosen: np.ndarray, *, dropped: bo
     }
     return {
         "type": "scatter", "mode": "markers" if dropped else "markers+text", "name": name,
-        "x": chosen - 0.32, "y": at,
+        "x": chosen - 0.35, "y": at,
         "marker": marker | {"symbol": "x" if dropped else "circle", "line": {"width": 1.5, "color": _PAPER}},
         "text": [str(slot + 1) for slot in slots.tolist()],
         "textfont": {"color": _PAPER, "size": 9 if small else 12},
@@ -179,7 +182,7 @@ def mixture(
         barmode="relative",
         title=_TITLE,
         margin={"t": 44 + 21 * len(traces)},
-        legend={"orientation": "v", "x": 0, "xanchor": "left"},
+        legend=_LIST,
         xaxis={
             "title": {"text": f"coordinate of the output [d_model = {which}]"},
             "tickvals": places, "showgrid": False, "zeroline": False,
@@ -237,11 +240,11 @@ def load(trace: MoETrace, experts: Sequence[str]) -> Drawing:
         traces.append(_level(most, f"capacity {most}", n_experts, "dash"))
     look = layout(
         f"Load and importance of each expert [n_experts = {n_experts}]",
-        390,
+        320 + 21 * len(traces),
         barmode="stack",
         title=_TITLE,
-        margin={"t": 100, "r": 60},
-        legend={"traceorder": "normal"},
+        margin={"t": 44 + 21 * len(traces), "r": 60},
+        legend=_LIST | {"traceorder": "normal"},
         xaxis=_expert_axis(experts),
         yaxis={"title": {"text": "tokens"}, "range": [0, top]},
         yaxis2={
