@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from ffn_app.look import Look, settle
+from ffn_app.look import Look, chosen_by
 from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
 from ffn_core.counting import MAX_CONTEXT, MODELS
@@ -331,7 +331,8 @@ def _paste(session: Session, event: Mapping[str, Any]) -> Session:
     ):
         raise ValueError(f"{array} is {_by(target.shape)}: there is no cell {list(index)[:3]} to paste at")
     matrix = parse_matrix(str(event["text"]))
-    target, corner = target[index[:-2]], index[-2:]  # within one expert of a stack
+    expert = 1 if session.present.kind.axes[array][0] == "n_experts" and array != "router" else 0
+    target, corner = target[index[:expert]], index[expert:]  # within one expert of a stack
     if target.ndim == 1:
         if 1 not in matrix.shape:
             raise ValueError(
@@ -346,7 +347,8 @@ def _paste(session: Session, event: Mapping[str, Any]) -> Session:
             f"what was pasted has {_by(matrix.shape)} numbers, but from {array}{''.join(f'[{i}]' for i in index)} on "
             f"there is room for {_by(room)}; paste fewer, start further up or left, or make the network larger first"
         )
-    return edited(session, Edit(array, index, _nested(matrix)))
+    line_of_stack = expert and target.ndim == 1  # an edit of a stack of lines takes rows
+    return edited(session, Edit(array, index, (_nested(matrix),) if line_of_stack else _nested(matrix)))
 
 
 def _by(shape: Sequence[int]) -> str:
@@ -398,27 +400,15 @@ def _look(session: Session, event: Mapping[str, Any]) -> Session:
     return replace(session, look=_look_of(event))
 
 
-# Which axis of an array counts the neurons, and which the experts. From the end, so that an expert's stack has the same.
-_NEURONS = {
-    "w1": -2, "b1": -1, "w2": -1, "w_gate": -2, "w_up": -2, "w_down": -1,
-    "hidden": -1, "up": -1, "activated": -1, "activated_other": -1,
-}  # fmt: skip
-_EXPERTS = {"router": 0, "router_logits": -1, "router_probs": -1, "routing_weights": -1, "expert_outputs": -2}
-
-
 def _select(session: Session, event: Mapping[str, Any]) -> Session:
-    look = _look_of(event)
-    if look is None or look.array not in _NEURONS | _EXPERTS:
+    look, view = _look_of(event), session.view
+    if look is None:
         return session
     layer, x = session.present.build()
-    found = settle(look, layer.forward(x), session.view.position)
-    if found is None:
+    chosen: dict[str, Any] = chosen_by(look, layer, x, position=view.position, expert=view.expert)
+    if not chosen:
         return session
-    array, index = found
-    chosen: dict[str, Any] = (
-        {"expert": index[_EXPERTS[array]]} if array in _EXPERTS else {"neuron": index[_NEURONS[array]]}
-    )
-    return replace(session, look=look, view=replace(session.view, **chosen).within(session.present))
+    return replace(session, look=look, view=replace(view, **chosen).within(session.present))
 
 
 def _base(session: Session, event: Mapping[str, Any]) -> Session:

@@ -21,6 +21,9 @@ Spec = dict[str, Any]
 
 EDITABLE = ("x", *WEIGHTS)
 
+SHARES = ("router_probs", "weight_of_expert")
+"""Numbers from 0 to 1, whatever the others are."""
+
 POOL_FROM = 64
 """A wider or longer array is pooled: beyond what people can resize to."""
 POOL_TO = (128, 128)
@@ -91,12 +94,13 @@ def round_span(arrays: Iterable[Array]) -> float:
 
 
 def spans(*several: Mapping[str, Array]) -> dict[str, float]:
-    """The ranges of the two colour scales: of the weights, and of the numbers that flow."""
+    """The ranges of the colour scales: of the weights, of the numbers that flow, and of those that are shares of 1."""
     named = [pair for arrays in several for pair in arrays.items()]
-    return {
+    ranges = {
         "weight": round_span(array for name, array in named if name in WEIGHTS),
         "signal": round_span(array for name, array in named if name not in WEIGHTS),
     }
+    return ranges | ({"share": 1.0} if any(name in SHARES for name, _ in named) else {})
 
 
 def _before(name: str, position: int, expert: int | None) -> list[int]:
@@ -140,7 +144,7 @@ def array_spec(
     down, across = [*(0 for _ in before), 1, 0], [*(0 for _ in before), 0, 1]
     n_axes = len(before) + shown.ndim
     units = [down[:n_axes], across[:n_axes]]
-    span = "weight" if name in WEIGHTS else "signal"
+    span = "weight" if name in WEIGHTS else "share" if name in SHARES else "signal"
     matrix, mask = (
         None if part is None else part.reshape(len(part), -1).T if turned else part.reshape(len(part), -1)
         for part in (shown, marks)

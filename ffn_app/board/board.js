@@ -171,7 +171,8 @@ class Board {
 
   #room() {
     const scroller = this.element.getRootNode().host?.closest('[data-testid="stMain"]');
-    const top = this.stage.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
+    // A board further down the page has a screen of its own.
+    const top = this.data.leads ? this.stage.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY) : 120;
     return Math.min(window.innerHeight - top - (this.panel.offsetHeight / textSize() || 120) - 18, TALLEST_STAGE);
   }
 
@@ -243,7 +244,10 @@ class Board {
       const strip = grid.spec.strip;
       heading.classList.toggle("strip", Boolean(strip));
       heading.style.color = `var(--${grid.spec.concept})`;
-      setText(heading.children[0], grid.spec.heading);
+      // Where the whole heading has no room, the name of the matrix is enough.
+      const whole = grid.spec.heading;
+      const room = Math.max(block.width, 74 * textSize()) + 12;
+      setText(heading.children[0], strip || whole.length * 6.8 <= room ? whole : whole.split(" · ")[0]);
       setText(heading.children[1], grid.spec.shape_text);
       if (id === "zoom_b1") place(heading, { x: block.x - 62, y: block.y + 3, width: 60 });
       else if (strip) place(heading, { x: block.x, y: block.y - 18 * textSize(), width: this.laidWidth });
@@ -455,12 +459,12 @@ class Board {
     const signature = JSON.stringify([legend, fitted, this.paint.look]);
     if (signature === this.legendSignature) return;
     this.legendSignature = signature;
-    const scale = (name, [low, high]) =>
+    const scale = (name, [low, high], stops = this.paint.stops) =>
       make("span", { class: "scale", title: "Blue is positive, orange negative. The scale stays while you edit; numbers beyond it have its full colour." },
-        `${name} ${low}`, make("i", { style: `background: linear-gradient(to right, ${this.paint.stops.join(", ")})` }), high);
+        `${name} ${low}`, make("i", { style: `background: linear-gradient(to right, ${stops.join(", ")})` }), high);
     const fit = log && leads && make("button", { type: "button", "aria-pressed": String(fitted), "aria-label": "Fit colours", title: "Set the colour scales by the numbers as they are now, or back to those of the starting point", onclick: () => push({ kind: "fit", on: !fitted }) }, "fit");
     const focused = this.legend.contains(this.stage.getRootNode().activeElement);
-    this.legend.replaceChildren(...[scale("weights", legend.weight), scale("others", legend.signal), fit].filter(Boolean));
+    this.legend.replaceChildren(...[scale("weights", legend.weight), scale("others", legend.signal), legend.share && scale("shares", legend.share, this.paint.stops.slice(2)), fit].filter(Boolean));
     if (focused) this.legend.lastElementChild.focus();
   }
 

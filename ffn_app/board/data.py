@@ -249,7 +249,10 @@ def _common(
         "spans": scales,
         "stops": DIVERGING,
         "concepts": CONCEPTS,
-        "legend": {name: [short_number(-span), short_number(span)] for name, span in scales.items()},
+        "legend": {
+            name: ["0" if name == "share" else short_number(-span), short_number(span)]
+            for name, span in scales.items()
+        },
     }
 
 

@@ -113,7 +113,8 @@ export class Grid {
     const texts = this.cells.map((cell) => shortened(cell.number));
     const readable = texts.map((text) => cellHeight >= SMALLEST_FONT + 3 && sizeFor(text) >= SMALLEST_FONT);
     // A few numbers among many blanks would say that those cells are special.
-    const few = readable.filter(Boolean).length < LEAST_READABLE * texts.length;
+    const wanting = texts.filter(Boolean).length;
+    const few = texts.filter((text, at) => text && readable[at]).length < LEAST_READABLE * wanting;
     this.cells.forEach((cell, at) => {
       const shown = readable[at] && !few;
       setText(cell, shown ? texts[at] : "");

@@ -14,7 +14,8 @@ const TALLEST = 60;
 const EDGE = 16; // beside the last column, whose name is wider than it
 const PAD = 6;
 const LEAST_CELL = 10; // lines with cells narrower than this are broken into stripes
-const FOOT_NAMES = 84; // room for the names of the rows at the foot
+const FOOT_NAMES = 84; // room for the names of the rows at the foot, and for those of the lines
+const LINE_NAMES = 98;
 
 /** What an array has along its rows, and along its columns: `model` or `ff`; a bias is a narrow column. */
 const SHAPES = {
@@ -31,7 +32,7 @@ const SHAPES = {
 /** From left to right. */
 const HOURGLASS = {
   dense: "x gap labels w1 pad b1 gap hidden pad curve activated activated_other gap w2 pad b2 gap output output_other plus residual".split(" "),
-  gated: "x gap labels w_gate pad hidden pad curve w_up pad up gap activated activated_other gap w_down pad gap output output_other plus residual".split(" "),
+  gated: "x gap labels w_gate gap hidden pad curve w_up gap up gap activated activated_other gap w_down pad gap output output_other plus residual".split(" "),
 };
 
 /** On a phone: parts one below the other, a line a neuron in each; and below them the values, a line a coordinate. */
@@ -43,6 +44,7 @@ const NARROW = {
 /**
  * Groups of columns with a gap after each, the values last; `stripes` are those that stay side by side where there is
  * little room. `over` is drawn over a matrix that it meets, `foot` under the values; captions stand beside what they name.
+ * `slender`: three matrices take most of the width.
  */
 const LINES = {
   dense: {
@@ -58,6 +60,7 @@ const LINES = {
     over: { w_gate: "x", w_up: "x_again" },
     foot: ["output", "output_other", "residual"],
     captions: { match: "hidden", match_up: "up" },
+    slender: true,
   },
   experts: {
     groups: [["router", "router_logits", "router_probs", "weight_of_expert"], ["output_of_expert"]],
@@ -189,7 +192,7 @@ function wide({ width, height }, { columns, dModel, dFf, positions, text }, draw
 
 /** A line each: its keys under x on the left, its value and what it adds on the right. */
 function lines({ width, height }, { columns, dModel, dFf, names, text }, drawn) {
-  const { groups: all, stripes, over, foot: below, captions } = LINES[columns];
+  const { groups: all, stripes, over, foot: below, captions, slender } = LINES[columns];
   const groups = all.map((group) => group.filter(drawn));
   const foot = below.filter(drawn);
   const header = HEADER * text;
@@ -198,8 +201,8 @@ function lines({ width, height }, { columns, dModel, dFf, names, text }, drawn) 
   const leastRow = names === null ? 16 : 34; // a name has a second line below it
   const row = clamp((height - 2 * HEADER - (foot.length + 1) * (tall / text + 3) - 24) / dFf, leastRow, 44) * text;
   const gap = roomy ? clamp(width * 0.02, 12, 30) : 4;
-  const bars = roomy ? clamp(width * 0.13, 90, 190) : 0;
-  const fixedWidths = { vector: roomy ? 62 * Math.sqrt(text) : 46, bias: roomy ? 40 : 30, curve: roomy ? 96 : 0 };
+  const bars = roomy ? clamp(width * (slender ? 0.08 : 0.13), 90, 190) : 0;
+  const fixedWidths = { vector: roomy ? (slender ? 56 : 62) * Math.sqrt(text) : 46, bias: roomy ? 40 : 30, curve: roomy ? (slender ? 72 : 96) : 0 };
   const kindOf = (id) => (id === "curve" ? "curve" : SHAPES[id].bias ? "bias" : id in over || SHAPES[id].across ? "matrix" : "vector");
   const padAfter = (id) => (kindOf(id) === "bias" || (kindOf(id) === "matrix" && !(id in over)) ? 0 : 4);
   const plainLabels = (names === null ? 24 : roomy ? clamp(names * 7.5 + 22, 96, 190) : 24) * text;
@@ -223,7 +226,7 @@ function lines({ width, height }, { columns, dModel, dFf, names, text }, drawn) 
     const meets = ids.some((id) => id in over);
     const xTop = y + header;
     const top = meets ? xTop + tall + header + 4 : xTop;
-    const labels = last && part > 0 ? Math.max(plainLabels, FOOT_NAMES * text) : plainLabels;
+    const labels = last && part > 0 ? Math.max(plainLabels, (names === null ? FOOT_NAMES : LINE_NAMES) * text) : plainLabels;
     const barWidth = last ? bars : 0;
     const cell = cellOf(stripe, labels, barWidth);
     const line = { x: 0, y: top, width: width - EDGE / 2, step: row, curveWidth: 0, barWidth };

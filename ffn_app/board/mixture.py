@@ -14,7 +14,7 @@ from ffn_core.moe import Mixed, MoETrace
 from ffn_core.scenario import Scenario
 
 CAPTIONS = {
-    "match": "does x match row e?",
+    "match": "does x match the expert's row?",
     "value": "what the expert computes for this position",
     "contribution": "size of what it adds",
 }
