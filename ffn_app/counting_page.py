@@ -185,8 +185,7 @@ def try_size(name: str, value: Any) -> None:
     waiting = {**refused(session.present), name: value}
     if value == getattr(session.present.build(), name):
         del waiting[name]
-    others = (other for other in tuple(waiting) if other != name)
-    for fields in (tuple(waiting), (name,), *((other,) for other in others)):
+    for fields in (tuple(waiting), (name,), *((other,) for other in waiting)):
         edits = tuple(Edit(field, (), waiting[field]) for field in fields if field in waiting)
         if not edits:
             continue

@@ -1,6 +1,7 @@
 """What a model's FFNs cost beside the rest of it: where the parameters live, and FLOPs against context length."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -118,67 +119,16 @@ def cost_against_context(shape: ModelShape, *, length: int, causal: bool) -> Dra
 
     `length` is the reader's own, a line that moves; a press on a curve puts it there. The two crossovers are marked.
     """
-    scores_alone, together = (
-        crossover(shape, causal=causal),
-        crossover(shape, projections=True, causal=causal),
-    )
+    scores_alone, together = (crossover(shape, projections, causal) for projections in (False, True))
     furthest = max(STEPS[-1], min(MAX_CONTEXT, 4 * scores_alone), length)
     places = [n for n in sorted({*STEPS, furthest, scores_alone, together}) if n <= furthest]
     costs = [shape.flops(n, causal) for n in places]
-    shown = [part for part in COSTS if getattr(costs[0], part)]
-    lengths = np.array(places)
-    common: PlotTrace = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": lengths,
-        "customdata": lengths,
-        "meta": {"press": ["length"]},
-    }
-
-    def curve(name: str, values: list[int], colour: str, dash: str) -> PlotTrace:
-        line = {"color": concept(colour), "dash": dash, "width": 3, "simplify": False}
-        hover = {
-            "hovertext": [short_count(value) for value in values],
-            "hovertemplate": f"{name}: %{{hovertext}} FLOPs<br>at %{{x:,}} tokens<extra></extra>",
-        }
-        return {**common, **hover, "y": np.array(values, dtype=float), "name": name, "line": line}
-
-    traces = [
-        curve(_label(part), [getattr(cost, part) for cost in costs], COLOURS[part], _DASHES[part])
-        for part in shown
-        if part != "router"  # thousands of times less than the rest: among the numbers only
-    ]
-    traces.append(curve("attention, both", [cost.attention for cost in costs], COLOURS["attention"], "dot"))
-    traces.append(curve("total", [cost.total for cost in costs], "activated", "longdash"))
-    ffn = costs[0].ffn
-    traces += [
-        {
-            "type": "scatter", "mode": "markers", "x": [n], "y": [float(ffn)], "name": f"{name} = FFN at {n:,}",
-            "marker": {"symbol": symbol, "size": 13, "color": concept("values"), "line": {"width": 3}},
-            "customdata": np.array([n]), "meta": {"press": ["length"]},
-            "hovertemplate": f"from {n:,} tokens on {what} at least as much as the FFN<extra></extra>",
-        }
-        for n, name, what, symbol in (
-            (scores_alone, "scores", "attention's scores alone cost", "diamond-open"),
-            (together, "attention", "attention, with its projections, costs", "square-open"),
-        )
-        if n <= furthest
-    ]  # fmt: skip
-    for part in shown:
-        line = {"color": concept(COLOURS[part]), "width": 1, "simplify": False}
-        hatch = {"fillpattern": {"shape": _HATCHES[part], "size": 6}} if part in _HATCHES else {}
-        shares = np.array([100 * getattr(cost, part) / cost.total for cost in costs])
-        traces.append(
-            {
-                **common, "y": shares, "yaxis": "y2", "stackgroup": "shares", "line": line, **hatch,
-                "name": _label(part), "showlegend": False,
-                "hovertemplate": f"{_label(part)}: %{{y:.3~g}}% of the FLOPs<br>at %{{x:,}} tokens<extra></extra>",
-            }
-        )  # fmt: skip
-    flat = min(cost for cost in (ffn, costs[0].attention_projections))
+    parts = [part for part in COSTS if getattr(costs[0], part)]
     here = shape.flops(length, causal)
-    moving: dict[str, Any] = {"xref": "x", "yref": "paper", "x0": length, "x1": length, "y0": 0, "y1": 1}
-    near_end = math.log(length) > 0.6 * math.log(furthest)
+    lowest = (
+        min(here.ffn, here.attention_projections) / 20
+    )  # far below it only the scores of a short context go
+    ticks = [10**k for k in range(10) if 10**k <= furthest]
     look = layout(
         f"One token's cost: at {length:,} tokens, {short_share(here.ffn_share)} is the FFN",
         600,
@@ -188,40 +138,117 @@ def cost_against_context(shape: ModelShape, *, length: int, causal: bool) -> Dra
             "type": "log",
             "title": {"text": "context length, in tokens [logarithmic]"},
             "range": [0, math.log10(furthest)],
-            "tickvals": (ticks := [10**k for k in range(10) if 10**k <= furthest]),
+            "tickvals": ticks,
             "ticktext": [_tick(n) for n in ticks],
             "anchor": "y2",
         },
         yaxis={
             "type": "log",
             "title": {"text": "FLOPs a token [logarithmic]"},
-            "range": [math.log10(flat / 20), math.log10(costs[-1].total) + 0.1],
+            "range": [math.log10(lowest), math.log10(costs[-1].total) + 0.1],
             "domain": [0.4, 1],
             "dtick": 1,
             "exponentformat": "power",
         },
-        yaxis2={"title": {"text": "share of FLOPs"}, "domain": [0, 0.34], "range": [0, 100], "ticksuffix": "%", "dtick": 50},
-        shapes=[
-            {
-                **moving, "type": "line", "line": {"width": 3, "color": concept("values")},
-                "label": {
-                    "text": f"{length:,} tokens", "textposition": "end", "textangle": 0, "yanchor": "top",
-                    "xanchor": "right" if near_end else "left", "padding": 6, "font": {"size": 14, "color": concept("values")},
-                },
-            }
-        ],
-    )  # fmt: skip
+        yaxis2={
+            "title": {"text": "share of FLOPs"},
+            "domain": [0, 0.34],
+            "range": [0, 100],
+            "ticksuffix": "%",
+            "dtick": 50,
+        },
+        shapes=[_line_at(length, to_the_left=math.log(length) > 0.6 * math.log(furthest))],
+    )
+    marks = [
+        _crossover_mark(n, costs[0].ffn, *words)
+        for n, *words in (
+            (scores_alone, "scores", "attention's scores alone cost", "diamond-open"),
+            (together, "attention", "attention, with its projections, costs", "square-open"),
+        )
+        if n <= furthest
+    ]
     return Drawing(
-        traces=traces,
+        traces=[*_curves(costs, parts), *marks, *_shares(costs, parts)],
         layout=look,
-        text=f"FLOPs of one token against context length, for {shape.title}. The FFN costs {short_count(ffn)} at every "
-        f"length. Attention's scores alone reach that at {scores_alone:,} tokens, attention with its projections at "
-        f"{together:,}. At {length:,} tokens one token costs {short_count(here.total)}, and {short_share(here.ffn_share)} of "
-        "that is the FFN.",
+        text=f"FLOPs of one token against context length, for {shape.title}. The FFN costs {short_count(here.ffn)} at "
+        f"every length. Attention's scores alone reach that at {scores_alone:,} tokens, attention with its projections "
+        f"at {together:,}. At {length:,} tokens one token costs {short_count(here.total)}, and "
+        f"{short_share(here.ffn_share)} of that is the FFN.",
         rows=lambda: [
-            _row(shape.flops(n, causal), shown) for n in sorted({*(2**k for k in range(22)), length})
+            _row(shape.flops(n, causal), parts) for n in sorted({*(2**k for k in range(22)), length})
         ],
     )
+
+
+def _curves(costs: Sequence[Flops], parts: Sequence[str]) -> list[PlotTrace]:
+    """A line for each part, for both of attention's, and for all. The router's, far below, is among the shares only."""
+    drawn = [(_label(part), part, COLOURS[part], _DASHES[part]) for part in parts if part != "router"]
+    drawn += [
+        ("attention, both", "attention", COLOURS["attention"], "dot"),
+        ("total", "total", "activated", "longdash"),
+    ]
+    lines = []
+    for name, field, colour, dash in drawn:
+        values = [getattr(cost, field) for cost in costs]
+        lines.append(
+            {
+                **_over_lengths(costs), "y": np.array(values, dtype=float), "name": name,
+                "line": {"color": concept(colour), "dash": dash, "width": 3, "simplify": False},
+                "hovertext": [short_count(value) for value in values],
+                "hovertemplate": f"{name}: %{{hovertext}} FLOPs<br>at %{{x:,}} tokens<extra></extra>",
+            }
+        )  # fmt: skip
+    return lines
+
+
+def _shares(costs: Sequence[Flops], parts: Sequence[str]) -> list[PlotTrace]:
+    """Areas over each other, that fill the lower panel."""
+    areas: list[PlotTrace] = []
+    for part in parts:
+        hatch = {"fillpattern": {"shape": _HATCHES[part], "size": 6}} if part in _HATCHES else {}
+        areas.append(
+            {
+                **_over_lengths(costs), "y": np.array([100 * getattr(cost, part) / cost.total for cost in costs]),
+                "yaxis": "y2", "stackgroup": "shares", "name": _label(part), "showlegend": part == "router",
+                "line": {"color": concept(COLOURS[part]), "width": 1, "simplify": False}, **hatch,
+                "hovertemplate": f"{_label(part)}: %{{y:.3~g}}% of the FLOPs<br>at %{{x:,}} tokens<extra></extra>",
+            }
+        )  # fmt: skip
+    return areas
+
+
+def _over_lengths(costs: Sequence[Flops]) -> PlotTrace:
+    lengths = np.array([cost.context_length for cost in costs])
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": lengths,
+        "customdata": lengths,
+        "meta": {"press": ["length"]},
+    }
+
+
+def _crossover_mark(n: int, height: int, name: str, what: str, symbol: str) -> PlotTrace:
+    """A mark on the FFN's line; the legend says which and where, because the two stand close to each other."""
+    return {
+        "type": "scatter", "mode": "markers", "x": [n], "y": [float(height)], "name": f"{name} = FFN at {n:,}",
+        "marker": {"symbol": symbol, "size": 13, "color": concept("values"), "line": {"width": 3}},
+        "customdata": np.array([n]), "meta": {"press": ["length"]},
+        "hovertemplate": f"from {n:,} tokens on {what} at least as much as the FFN<extra></extra>",
+    }  # fmt: skip
+
+
+def _line_at(length: int, *, to_the_left: bool) -> dict[str, Any]:
+    """The reader's length as a line through both panels, with a label `to_the_left` where there is no room beside."""
+    colour = concept("values")
+    return {
+        "type": "line", "xref": "x", "yref": "paper", "x0": length, "x1": length, "y0": 0, "y1": 1,
+        "line": {"width": 3, "color": colour},
+        "label": {
+            "text": f"{length:,} tokens", "textposition": "end", "textangle": 0, "yanchor": "top", "padding": 6,
+            "xanchor": "right" if to_the_left else "left", "font": {"size": 14, "color": colour},
+        },
+    }  # fmt: skip
 
 
 def _active(parts: dict[str, int], inactive: int) -> dict[str, int]:
@@ -239,9 +266,9 @@ def _tick(n: int) -> str:
     return str(n)
 
 
-def _row(cost: Flops, shown: list[str]) -> dict[str, Any]:
+def _row(cost: Flops, parts: Sequence[str]) -> dict[str, Any]:
     return (
         {"context length": cost.context_length}
-        | {_label(part): f"{getattr(cost, part):,}" for part in shown}
+        | {_label(part): f"{getattr(cost, part):,}" for part in parts}
         | {"total": f"{cost.total:,}", "share of the FFN": short_share(cost.ffn_share)}
     )

@@ -92,6 +92,7 @@ def test_undo_takes_the_size_back_and_redo_makes_it_again(counting):
     visitor = counting()
     visitor.type_in("d_ff", "4096")
     visitor.wait_for_shape(ShapeScenario().edit(("d_ff", (), 4096)))
+    expect(visitor.box("d_ff")).to_be_focused()  # it is the same box still, though its label now has a mark
     visitor.button("Undo").click()
     visitor.wait_for_shape(ShapeScenario())
     expect(visitor.box("d_ff")).to_have_value("3072")
