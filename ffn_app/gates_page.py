@@ -77,12 +77,12 @@ def _kinds(session: Session) -> None:
     act = activation(name or "silu")
     formula = f"gate = {act.label}(hidden). {act.label} of a number $x$ is ${act.latex}$."
     if present is None:
-        st.caption(f"None of the five: {formula}")
+        st.write(f"None of the five: {formula}")
     else:
         bare = " That is no curve: nothing closes, and what is below 0 passes in full." * (
             act.name == "identity"
         )
-        st.caption(f"**{KINDS[present].label}**: {formula}{bare} Source: {KINDS[present].source}.")
+        st.write(f"**{KINDS[present].label}**: {formula}{bare} Source: {KINDS[present].source}.")
     every = st.expander("All five formulas and sources", key="gates_every_kind", on_change="rerun")
     if every.open:
         every.table(kind_rows(), hide_index=True)
@@ -106,7 +106,7 @@ def _one_neuron(session: Session, trace: GatedTrace) -> None:
         st.header("One neuron: two keys, one value")
         position, neuron = session.view.position, session.view.neuron
         if neuron is None:
-            st.caption("Choose a neuron above, on the board, or by pressing its point or bar.")
+            st.write("Choose a neuron above, on the board, or by pressing its point or bar.")
             return
         hidden, up = (explain(trace, stage, position, neuron) for stage in ("hidden", "up"))
         activated = explain(trace, "activated", position, neuron)
@@ -184,7 +184,7 @@ def width_in_words(d_model: int, multiplier: float, multiple_of: int) -> str:
 def published_quality() -> None:
     """The table of Shazeer 2020 as a plot, with its source and what it does not say."""
     st.header("Is it worth it?")
-    st.caption(
+    st.write(
         "Log-perplexity says how surprised a language model is by text that it has not seen: lower is better. These are "
         "one run each, of one size of model, with the same number of parameters. "
         + f"Source: {SHAZEER_2020_SOURCE}."

@@ -15,7 +15,7 @@ trace = ffn.forward(x)
 render_board(
     live_board(session, "neurons" if fits_neuron_lines(session.present) else "hourglass"), key="board"
 )
-st.caption(parts.TWO_QUESTIONS)
+st.write(parts.TWO_QUESTIONS)
 parts.gates_at_work(session)
 who_fires(session, trace)
 as_a_sum(session, trace)

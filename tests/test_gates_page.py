@@ -53,7 +53,7 @@ def test_a_kind_sets_the_nonlinearity_of_the_gate_and_undo_takes_it_back(kind, a
     visitor = gates()
     labelled(visitor.button_group, "Kind of gate").set_value(kind).run()
     assert session(visitor).present.activation == activation
-    assert any(caption.value.startswith(f"**{says}**: gate = ") for caption in visitor.caption)
+    assert any(text.startswith(f"**{says}**: gate = ") for text in texts(visitor))
     undone(visitor)
     assert session(visitor).present.activation == "silu"
     assert labelled(visitor.button_group, "Kind of gate").value == 0
@@ -69,7 +69,7 @@ def test_a_kind_changes_the_numbers_of_both_figures():
 def test_a_nonlinearity_of_no_kind_is_told_and_none_is_chosen():
     visitor = gates(act="gelu_tanh")
     assert labelled(visitor.button_group, "Kind of gate").value is None
-    assert any(caption.value.startswith("None of the five: gate = GELU tanh") for caption in visitor.caption)
+    assert any(text.startswith("None of the five: gate = GELU tanh") for text in texts(visitor))
 
 
 def test_the_five_formulas_are_one_click_away():
@@ -140,10 +140,8 @@ def test_a_multiplier_that_leaves_no_neuron_is_told():
 def test_the_published_table_has_its_source_and_says_what_it_is():
     visitor = gates()
     assert any(
-        "lower is better" in caption.value
-        and "one run each" in caption.value
-        and "arXiv:2002.05202" in caption.value
-        for caption in visitor.caption
+        "lower is better" in text and "one run each" in text and "arXiv:2002.05202" in text
+        for text in texts(visitor)
     )
 
 
