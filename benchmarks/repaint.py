@@ -1,9 +1,9 @@
 """How soon the charts follow: `python benchmarks/repaint.py [turns]`.
 
 From the key or mouse event in Chromium to the frame in which the chart stands drawn anew with other numbers or marks,
-with a server of its own, on the 128 to 512 network with 16 positions. Of the charts that an action changes the last in
-the part of the page that is drawn first is waited for; what elsewhere marks the same neuron follows. A page, an
-action and its chart are one line of ACTIONS.
+with a server of its own, on the random networks with 16 positions, the dense one 128 to 512. Of the charts that an
+action changes the last in the part of the page that is drawn first is waited for; what elsewhere marks the same neuron
+follows. A page, an action and its chart are one line of ACTIONS.
 """
 
 import statistics
@@ -109,6 +109,7 @@ def step_number(label: str) -> Callable[[Page, int], Callable[[], None]]:
 
 
 MEMORIES = "/memories?ex=random&n=2"
+GATES, EXPERTS, COUNTING = "/gates?ex=gated_random&n=2", "/experts?ex=experts_random", "/counting"
 CURVES, POSITIONS = "/curves?ex=random&n=2", "/positions?ex=random"
 STRENGTH, KEPT = move_slider("Strength of neuron 2"), move_slider("Neurons kept")
 ACTIONS = (
