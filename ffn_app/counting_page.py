@@ -358,6 +358,9 @@ def comparison(session: Session) -> None:
         "much as the FFN, its scores alone, or with its projections; "
         + ("causal, as set above." if causal else "not causal, as set above.")
     )
+    # Beside the numbers they would make the table a screen high for each model on a phone.
+    with st.expander("Where the sizes come from"):
+        st.markdown("\n".join(f"- **{shape.title}**: {shape.source}." for shape in MODELS.values()))
 
 
 def model_rows(shapes: Sequence[ModelShape], causal: bool) -> Rows:
@@ -374,7 +377,6 @@ def model_rows(shapes: Sequence[ModelShape], causal: bool) -> Rows:
                 "active": f"{counted.active:,}",
                 "crossover, scores": f"{crossover(shape, causal=causal):,}",
                 "with projections": f"{crossover(shape, projections=True, causal=causal):,}",
-                "source": shape.source,
             }
         )
     return rows

@@ -263,8 +263,11 @@ def test_memory_is_told_in_bytes_and_in_units_that_are_named():  # case C9
 
 
 def test_the_models_stand_side_by_side_with_their_sources():
-    rows = {row["model"]: row for row in table(counting(), "crossover, scores")}
-    assert [row["source"] for row in rows.values()] == [shape.source for shape in MODELS.values()]
+    visitor = counting()
+    rows = {row["model"]: row for row in table(visitor, "crossover, scores")}
+    assert list(rows) == [shape.title for shape in MODELS.values()]
+    for shape in MODELS.values():
+        assert f"- **{shape.title}**: {shape.source}." in words(visitor)
     assert rows["Mixtral 8x7B"]["active"] == "12,879,925,248"
     assert rows["Llama 2 13B"]["all parameters"] == "13,015,864,320"
     assert rows["Llama 3 8B"]["FFN, one layer"] == "176,160,768"
