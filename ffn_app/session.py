@@ -91,7 +91,7 @@ class View:
 
         def number(name: str) -> int | None:
             text = query.get(name, "")
-            return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+            return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
         try:
             reading = parse_number(query.get("x", ""))

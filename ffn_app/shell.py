@@ -245,7 +245,9 @@ def _examples(session: Session) -> tuple[str, list[tuple[str, str]]]:
 def _size(session: Session) -> str:
     built = session.present.build()
     if session.family == "shape":
-        return f"{built.n_layers} layers, d_model {built.d_model}, d_ff {built.d_ff}"
+        return (
+            f"{built.n_layers} layer{'s' * (built.n_layers != 1)}, d_model {built.d_model}, d_ff {built.d_ff}"
+        )
     sizes = session.present.kind.sizes(built[0])
     experts = f"{sizes['n_experts']} experts, " if "n_experts" in sizes else ""
     return f"{experts}d_model {sizes['d_model']} → d_ff {sizes['d_ff']} → d_model {sizes['d_model']}"

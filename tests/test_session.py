@@ -29,6 +29,7 @@ from ffn_app.session import (
     turned_to,
 )
 from ffn_core import weight_files
+from ffn_core.counting import MAX_CONTEXT
 from ffn_core.scenario import MAX_LINK, RandomBase, Scenario
 
 Event = dict[str, Any]
@@ -706,10 +707,11 @@ def test_a_neuron_and_an_expert_that_there_are_can_be_looked_at():
 
 
 def test_the_context_length_and_how_it_is_counted_are_in_the_link():
-    session = do(open_session({}, "shape"), {"kind": "view", "length": 100_000, "causal": True})
-    again = open_session(dict(parse_qsl(link(session)[0])), "shape")
-    assert (again.view.length, again.view.causal) == (100_000, True)
-    assert do(again, {"kind": "view", "length": 0}).view.length == 100_000
+    for length in (100_000, MAX_CONTEXT):
+        session = do(open_session({}, "shape"), {"kind": "view", "length": length, "causal": True})
+        again = open_session(dict(parse_qsl(link(session)[0])), "shape")
+        assert (again.view.length, again.view.causal) == (length, True)
+        assert do(again, {"kind": "view", "length": 0}).view.length == length
 
 
 @given(
