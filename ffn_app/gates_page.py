@@ -7,9 +7,9 @@ from ffn_app.board.table import change_table
 from ffn_app.figures.gates import (
     branches,
     gate_curve,
+    in_words,
     matched,
     matched_shapes,
-    outcome,
     published,
     sign_cases,
     two_keys,
@@ -117,17 +117,6 @@ def _one_neuron(session: Session, trace: GatedTrace) -> None:
             live_plot(two_keys(trace, position, neuron), key="two_keys")
         with value:
             live_plot(written(trace, position, neuron, names_of(session.present)), key="written")
-
-
-def in_words(trace: GatedTrace, position: int, neuron: int) -> str:
-    """Which of the four cases of gate and up a neuron is in, and what comes of it."""
-    hidden, up = float(trace.hidden[position][neuron]), float(trace.up[position][neuron])
-    gate = "open: hidden is above 0" if hidden > 0 else "closed: hidden is not above 0"
-    if up == 0:
-        return f"The gate is {gate}. But up is 0, and anything times 0 is 0: neuron {neuron} is silent."
-    sign = "above" if up > 0 else "below"
-    comes = outcome(trace.ffn.activation, opened=hidden > 0, upward=up > 0)
-    return f"The gate is {gate}. Up is {sign} 0. So neuron {neuron} {comes}."
 
 
 @st.fragment  # its boxes change nothing else on the page

@@ -7,6 +7,7 @@ from ffn_app.board.names import Names, names_of
 from ffn_app.figures.gates import (
     branches,
     gate_curve,
+    in_words,
     matched,
     matched_shapes,
     outcome,
@@ -16,7 +17,7 @@ from ffn_app.figures.gates import (
     written,
 )
 from ffn_app.figures.memories import heatmap, output_sum
-from ffn_app.gates_page import in_words, kind_rows, width_in_words
+from ffn_app.gates_page import kind_rows, width_in_words
 from ffn_core import GLU_KINDS, GatedFFN, example
 from ffn_core.scenario import Scenario
 
@@ -162,12 +163,24 @@ def test_the_case_of_the_followed_neuron_is_pointed_out(gates):
     assert [row["neuron 1"] for row in sign_cases(gates, 1, 1)] == ["", "", "", "● here"]
 
 
-def test_a_neuron_whose_up_is_0_is_silent_and_in_none_of_the_four_cases():
-    trace = GatedFFN(w_gate=[[1], [1]], w_up=[[0], [1]], w_down=[[1, 1]]).forward([[1.0]])
-    rows = sign_cases(trace, 0, 0)
-    assert [row["neurons here"] for row in rows] == ["1", "0", "0", "0", "1"]
-    assert rows[-1]["neuron 0"] == "● here"
-    assert in_words(trace, 0, 0).endswith("anything times 0 is 0: neuron 0 is silent.")
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    # Up of 0, and gates at hidden 0: SiLU's and the identity's are 0 there, the sigmoid's is a half, and ReLU is closed.
+    [
+        ("silu", [1, 0, 0, 0, 2]),
+        ("identity", [1, 0, 0, 0, 2]),
+        ("sigmoid", [1, 0, 1, 0, 1]),
+        ("relu", [1, 0, 1, 0, 1]),
+    ],
+)
+def test_a_neuron_that_is_silent_for_once_is_in_none_of_the_four_cases(name, counts):
+    # Hidden 1, 1, 0 and up 1, 0, 1.
+    ffn = GatedFFN(w_gate=[[1], [1], [0]], w_up=[[1], [0], [1]], w_down=[[1, 1, 1]], activation=name)
+    trace = ffn.forward([[1.0]])
+    rows = sign_cases(trace, 0, 1)
+    assert [int(row["neurons here"]) for row in rows] == counts
+    assert rows[-1]["neuron 1"] == "● here"
+    assert in_words(trace, 0, 1) == "Neuron 1 is silent: gate or up is 0, and anything times 0 is 0."
 
 
 @pytest.mark.parametrize(

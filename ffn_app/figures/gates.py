@@ -1,7 +1,7 @@
 """A gated FFN's two branches and their product, one neuron's two keys, and what such a network costs and is worth."""
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -172,41 +172,57 @@ def firing(activated: float) -> str:
     return "negatively" if activated < 0 else "positively" if activated > 0 else "not"
 
 
-def sign_cases(trace: GatedTrace, position: int, neuron: int | None) -> list[dict[str, str]]:
-    """The four cases of an open or closed gate and of up's sign: what comes of each, and how many neurons are in it.
+class Case(NamedTuple):
+    """A case of gate and up, in words, what comes of it, and which neurons are in it."""
 
-    A gate is open where hidden is above 0. A fifth row is for neurons whose up is exactly 0, if there are any.
+    gate: str
+    up: str
+    comes: str
+    those: Array
+
+
+SILENT = "is silent: gate or up is 0, and anything times 0 is 0"
+
+
+def cases(trace: GatedTrace, position: int) -> list[Case]:
+    """The four cases of an open or closed gate and of up's sign; every neuron is in one.
+
+    A gate is open where hidden is above 0. A fifth case is of neurons whose gate or up is exactly 0, if there are any:
+    not of those that a closed gate of ReLU keeps silent, which is a case of the four.
     """
-    hidden, up = trace.hidden[position], trace.up[position]
-    cases = [
-        (gate, sign, gate_is_open, up_is)
-        for gate, gate_is_open in (
-            ("open: hidden is above 0", hidden > 0),
-            ("closed: hidden is not", ~(hidden > 0)),
+    name, up, opened = trace.ffn.activation, trace.up[position], trace.hidden[position] > 0
+    shuts = outcome(name, opened=False, upward=True) == outcome(name, opened=False, upward=False)
+    silent = (trace.activated[position] == 0) & ~(shuts & ~opened & (up != 0))
+    found = [
+        Case(
+            gate, sign, outcome(name, opened=is_open, upward=is_above), (opened == is_open) & there & ~silent
         )
-        for sign, up_is in (("above 0", up > 0), ("below 0", up < 0))
+        for gate, is_open in (("open: hidden is above 0", True), ("closed: hidden is not above 0", False))
+        for sign, is_above, there in (("above 0", True, ~(up < 0)), ("below 0", False, up < 0))
     ]
-    rows = [
-        (
-            gate,
-            sign,
-            outcome(trace.ffn.activation, opened=gate.startswith("open"), upward=sign == "above 0"),
-            a & b,
-        )
-        for gate, sign, a, b in cases
-    ]
-    if (silent := up == 0).any():
-        rows.append(("either", "0", "is silent: anything times 0", silent))
+    return [*found, Case("any", "any", SILENT, silent)] if silent.any() else found
+
+
+def sign_cases(trace: GatedTrace, position: int, neuron: int | None) -> list[dict[str, str]]:
+    """The `cases` as rows: what comes of each, how many neurons are in it, and whether `neuron` is."""
     return [
         {
-            "gate": gate,
-            "up": sign,
-            "then the neuron": comes,
-            "neurons here": str(int(those.sum())),
-            **({} if neuron is None else {f"neuron {neuron}": "● here" if those[neuron] else ""}),
+            "gate": case.gate,
+            "up": case.up,
+            "then the neuron": case.comes,
+            "neurons here": str(int(case.those.sum())),
+            **({} if neuron is None else {f"neuron {neuron}": "● here" if case.those[neuron] else ""}),
         }
-        for gate, sign, comes, those in rows
+        for case in cases(trace, position)
     ]
+
+
+def in_words(trace: GatedTrace, position: int, neuron: int) -> str:
+    """The case that a neuron is in, as sentences."""
+    case = next(case for case in cases(trace, position) if case.those[neuron])
+    if case.comes == SILENT:
+        return f"Neuron {neuron} {case.comes}."
+    return f"The gate is {case.gate}. Up is {case.up}. So neuron {neuron} {case.comes}."
 
 
 def outcome(name: str, *, opened: bool, upward: bool) -> str:
