@@ -27,6 +27,7 @@ from ffn_app.shell import (
     key_showing,
     look_at,
     remember_shown,
+    replaced,
 )
 from ffn_core.examples import VARIANTS
 from ffn_core.explain import explain
@@ -150,6 +151,8 @@ def _slider(
     key = key_showing(name, value)
 
     def moved() -> None:
+        if replaced(name, key):
+            return
         remember_shown(name, st.session_state[key])
         _set(option, st.session_state[key])
 
@@ -164,6 +167,8 @@ def _toggle(option: str, label: str, on: float, off: float, *, help: str) -> Non
     key = key_showing(name, value)
 
     def moved() -> None:
+        if replaced(name, key):
+            return
         remember_shown(name, st.session_state[key])
         _set(option, on if st.session_state[key] else off)
 
@@ -250,6 +255,8 @@ def _choose_expert(session: Session, experts: tuple[str, ...]) -> None:
     key = key_showing("choose_expert", session.view.expert)
 
     def chosen() -> None:
+        if replaced("choose_expert", key):
+            return
         remember_shown("choose_expert", st.session_state[key])
         look_at(expert=st.session_state[key])
 

@@ -76,6 +76,8 @@ def choose_position(session: Session) -> None:
     key = key_showing("choose_position", position)
 
     def chosen() -> None:
+        if replaced("choose_position", key):
+            return
         there = st.session_state[key]
         remember_shown("choose_position", there)
         look_at(position=there or 0)
@@ -98,6 +100,8 @@ def choose_neuron(session: Session) -> None:
     key = key_showing("choose_neuron", neuron)
 
     def chosen() -> None:
+        if replaced("choose_neuron", key):
+            return
         remember_shown("choose_neuron", st.session_state[key])
         look_at(neuron=st.session_state[key])
 
@@ -123,6 +127,15 @@ def key_showing(name: str, value: float | None) -> str:
         number += 1
     st.session_state[name] = (number, value)
     return f"{name}_{number}"
+
+
+def replaced(name: str, key: str) -> bool:
+    """Whether another widget has taken the place of this one of `key_showing`: then nobody has set it.
+
+    The browser may still send the old one's value, and Streamlit, which has forgotten that, takes it for a choice.
+    """
+    number, _ = st.session_state[name]
+    return key != f"{name}_{number}"
 
 
 def remember_shown(name: str, value: float | None) -> None:
