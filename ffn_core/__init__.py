@@ -42,11 +42,18 @@ A mixture of experts sends each position to a few of many such networks:
     capacity    how many tokens (positions) an expert takes
     load, importance   the share routed to each expert, and its mean probability   [n_experts]
 
+Learning moves the weights against the gradient of a loss:
+
+    d_output    the gradient of the loss with respect to output, where backward starts
+    target      what the output, or its first coordinate, is compared with
+    step        one update of the weights, against the gradient
+    h           how far a number is moved either way for a difference quotient
+
 Matrices are [out, in], as in W @ x and `torch.nn.Linear`. Keys and values are those of Geva et al. 2021,
 arXiv:2012.14913, and not attention's.
 """
 
-from ffn_core import counting, curves, memories
+from ffn_core import counting, curves, gradcheck, losses, memories, training
 from ffn_core.activations import ACTIVATIONS, Activation, activation
 from ffn_core.counting import MODELS, Flops, ModelShape, Parameters, crossover
 from ffn_core.dense import FFN, Gradients, Trace
@@ -70,9 +77,12 @@ from ffn_core.gated import (
     GLUKind,
     llama_d_ff,
 )
+from ffn_core.gradcheck import Checked, error_by_step, relative_errors
 from ffn_core.moe import MoE, MoEGradients, MoETrace, Routing, expert_capacity, route
+from ffn_core.optimizers import gradient_step
 from ffn_core.scenario import Scenario
 from ffn_core.shape_scenario import ShapeScenario
+from ffn_core.training import TASKS, FitState, Task, fit
 
 __all__ = [
     "ACTIVATIONS",
@@ -82,10 +92,13 @@ __all__ = [
     "MODELS",
     "SHAZEER_2020",
     "SHAZEER_2020_SOURCE",
+    "TASKS",
     "VARIANTS",
     "Activation",
+    "Checked",
     "Example",
     "Explanation",
+    "FitState",
     "Flops",
     "GLUKind",
     "GatedFFN",
@@ -101,18 +114,26 @@ __all__ = [
     "Routing",
     "Scenario",
     "ShapeScenario",
+    "Task",
     "Term",
     "Trace",
     "activation",
     "counting",
     "crossover",
     "curves",
+    "error_by_step",
     "example",
     "expert_capacity",
     "explain",
+    "fit",
+    "gradcheck",
+    "gradient_step",
     "lesson_differences",
     "llama_d_ff",
+    "losses",
     "memories",
     "random_example",
+    "relative_errors",
     "route",
+    "training",
 ]

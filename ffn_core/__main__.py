@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,8 +16,11 @@ from ffn_core.activations import ACTIVATIONS
 from ffn_core.count_text import count_json, count_lines
 from ffn_core.counting import MAX_CONTEXT, MODELS, model
 from ffn_core.examples import EXAMPLES, VARIANTS, example
+from ffn_core.optimizers import OPTIMIZERS
+from ffn_core.parameters import parameters
 from ffn_core.scenario import Scenario
 from ffn_core.trace_text import arrays_of, difference_lines, trace_lines
+from ffn_core.training import TASKS, FitState, Task, fit, task_called
 
 
 class _Parser(argparse.ArgumentParser):
@@ -108,7 +112,85 @@ def _count(argv: Sequence[str]) -> str:
     return "\n".join(count_lines(shape, context, causal))
 
 
-_COMMANDS: dict[str, Callable[[Sequence[str]], str]] = {"count": _count}
+def _learn(argv: Sequence[str]) -> str:
+    parser = _Parser(
+        prog="python -m ffn_core learn",
+        description="Fit an FFN to a small task, and print its loss on the way.",
+    )
+    parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(TASKS)}")
+    add = partial(parser.add_argument, metavar="N", type=int)
+    add("--d-ff", default=16, help="neurons; 16 if not said")
+    add("--steps", default=2000, help="updates; 2000 if not said")
+    add("--seed", default=0, help="of the initial weights and the batches; 0 if not said")
+    add("--every", default=200, help="print every so many steps; 200 if not said")
+    add("--batch-size", help="points a step; all if not said")
+    parser.add_argument(
+        "--activation",
+        metavar="NAME",
+        default="relu",
+        help=f"one of {', '.join(ACTIVATIONS)}; relu if not said",
+    )
+    parser.add_argument(
+        "--optimizer",
+        metavar="NAME",
+        default="adam",
+        help=f"one of {', '.join(OPTIMIZERS)}; adam if not said",
+    )
+    parser.add_argument("--learning-rate", metavar="X", type=float, default=0.01, help="0.01 if not said")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="machine-readable, with the last weights; infinities and NaN as text",
+    )
+    arguments = vars(parser.parse_args(argv))
+    as_json = arguments.pop("json")
+    try:
+        task = task_called(arguments.pop("task"))
+        states = list(fit(task, **arguments))
+    except ValueError as error:
+        parser.error(str(error))
+    if as_json:
+        return json.dumps(_fit_json(task, arguments, states), allow_nan=False)
+    return "\n".join(_fit_lines(task, arguments, states))
+
+
+_COMMANDS: dict[str, Callable[[Sequence[str]], str]] = {"count": _count, "learn": _learn}
+
+
+def _fit_lines(task: Task, asked: dict[str, Any], states: list[FitState]) -> Iterator[str]:
+    last = states[-1]
+    yield task.title
+    yield (
+        f"{len(task.x)} points, d_model {task.d_model}, d_ff {last.ffn.d_ff}, {last.ffn.activation}, "
+        f"{asked['optimizer']}, learning rate {asked['learning_rate']:g}, seed {asked['seed']}"
+    )
+    yield ""
+    for state in states:
+        right = "" if state.accuracy is None else f"  accuracy {state.accuracy:.1%}"
+        yield f"step {state.step:<6}  loss {state.loss:.6g}{right}"
+    if last.diverged:
+        yield "It diverged: the loss or a weight is no longer finite. Try a smaller --learning-rate."
+
+
+def _fit_json(task: Task, asked: dict[str, Any], states: list[FitState]) -> dict[str, Any]:
+    ffn = states[-1].ffn
+    return {
+        "task": task.name,
+        "title": task.title,
+        "kind": task.kind,
+        **asked,
+        "activation": ffn.activation,
+        "states": [
+            {
+                "step": each.step,
+                "loss": _strict(each.loss),
+                "accuracy": each.accuracy,
+                "diverged": each.diverged,
+            }
+            for each in states
+        ],
+        **{name: _strict(array.tolist()) for name, array in parameters(ffn).items()},
+    }
 
 
 def _example(name: str) -> _Shown:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from ffn_core import EXAMPLES, FFN, VARIANTS, MoE, Scenario, example, explain
+from ffn_core import EXAMPLES, FFN, TASKS, VARIANTS, MoE, Scenario, example, explain, fit
 from ffn_core.__main__ import main
 from ffn_core.counting import MODELS
 from ffn_core.scenario import Edit
@@ -230,8 +230,9 @@ def test_a_count_is_machine_readable(run):
 
 def test_help_names_the_other_commands_and_theirs_the_models(capsys):
     for arguments, said in (
-        (["--help"], "Another command comes first: count"),
+        (["--help"], "Another command comes first: count, learn"),
         (["count", "--help"], "llama-3-8b"),
+        (["learn", "--help"], "spiral"),
     ):
         with pytest.raises(SystemExit) as caught:
             main(arguments)
@@ -257,4 +258,61 @@ def test_every_model_can_be_counted(run, name):
     ],
 )
 def test_misuse_of_counting_is_one_line_and_status_two(refused, arguments, reason):
+    assert reason in refused(*arguments)
+
+
+# Learning
+
+
+def test_learning_prints_its_steps_and_losses(run):
+    text = run("learn", "xor", "--d-ff", "8", "--steps", "250", "--every", "100").out
+    title, setting, empty, *lines = text.splitlines()
+    assert title == TASKS["xor"].title
+    assert setting == "256 points, d_model 2, d_ff 8, relu, adam, learning rate 0.01, seed 0"
+    assert empty == ""
+    states = list(fit("xor", d_ff=8, activation="relu", learning_rate=0.01, steps=250, seed=0, every=100))
+    assert [line.split()[:4] for line in lines] == [
+        ["step", str(state.step), "loss", f"{state.loss:.6g}"] for state in states
+    ]
+    assert lines[-1].endswith("accuracy 100.0%")
+    assert "accuracy" not in run("learn", "sine", "--steps", "1").out
+
+
+def test_what_was_learned_is_machine_readable_with_its_weights(run):
+    learned = json.loads(
+        run("learn", "bump", "--activation", "gelu", "--steps", "20", "--every", "10", "--json").out
+    )
+    assert [state["step"] for state in learned["states"]] == [0, 10, 20]
+    ffn = FFN(**{name: learned[name] for name in ("w1", "b1", "w2", "b2")}, activation=learned["activation"])
+    assert TASKS["bump"].loss(ffn.forward(TASKS["bump"].x).output)[0] == learned["states"][-1]["loss"]
+    assert (learned["task"], learned["d_ff"], learned["seed"], learned["optimizer"]) == (
+        "bump",
+        16,
+        0,
+        "adam",
+    )
+
+
+def test_a_fit_that_diverges_says_so_and_is_still_json(run):
+    arguments = ("learn", "sine", "--optimizer", "sgd", "--learning-rate", "50")
+    assert run(*arguments).out.splitlines()[-1].startswith("It diverged")
+    learned = json.loads(run(*arguments, "--json").out, parse_constant=pytest.fail)
+    assert learned["states"][-1]["diverged"] is True
+    assert learned["states"][-1]["loss"] in ("inf", "nan")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("learn", "cosine"), "no task is called 'cosine'; there are sine, step"),
+        (("learn",), "the following arguments are required: TASK"),
+        (("learn", "sine", "--d-ff", "0"), "d_ff must be at least 1"),
+        (
+            ("learn", "sine", "--learning-rate", "nan"),
+            "learning_rate must be a finite number above 0, got nan",
+        ),
+        (("learn", "sine", "--optimizer", "lion"), "no optimizer is called 'lion'"),
+    ],
+)
+def test_misuse_of_learning_is_one_line_and_status_two(refused, arguments, reason):
     assert reason in refused(*arguments)
