@@ -183,7 +183,8 @@ class Board {
     this.laidRoom = this.#room();
     this.element.style.setProperty("--text", text);
     const strips = zoom ? zoom.strips : [];
-    const noteHeight = zoom ? 28 * text : 0;
+    const noteLines = zoom?.note && this.laidWidth < 640 ? 4 : 1;
+    const noteHeight = zoom ? (28 + 18 * (noteLines - 1)) * text : 0;
     const stripCell = Math.max(this.laidWidth < 640 ? 5 : 8, Math.min(52, (this.laidWidth - 4) / (strips[0]?.columns ?? 16)));
     const stripRow = stripCell < 30 ? 18 : 24;
     const stripHeight = (strip) => strip.rows * stripRow + 20 * text;
@@ -205,7 +206,7 @@ class Board {
       this.grids.get(id).place(block, text);
     };
     if (zoom) {
-      place(this.note, { x: 0, y, width: this.laidWidth - 130 });
+      place(this.note, { x: 0, y, width: this.laidWidth - (this.grids.has("zoom_b1") ? 130 : 0) });
       if (this.grids.has("zoom_b1")) strip("zoom_b1", this.laidWidth - 62, y, 1, 1, 60, 24);
       y += noteHeight;
     }
@@ -246,7 +247,7 @@ class Board {
       heading.style.color = `var(--${grid.spec.concept})`;
       // Where the whole heading has no room, the name of the matrix is enough.
       const whole = grid.spec.heading;
-      const room = Math.max(block.width, 74 * textSize()) + 12;
+      const room = Math.max(block.width, 74 * textSize()) + 24;
       setText(heading.children[0], strip || whole.length * 6.8 <= room ? whole : whole.split(" · ")[0]);
       setText(heading.children[1], grid.spec.shape_text);
       if (id === "zoom_b1") place(heading, { x: block.x - 62, y: block.y + 3, width: 60 });
