@@ -9,7 +9,7 @@ import streamlit as st
 from ffn_app.figures.counting import STEPS, cost_against_context, where_parameters_live
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session, edited
-from ffn_app.shell import current, drawn_first, keep, key_showing, look_at, remember_shown
+from ffn_app.shell import current, drawn_first, keep, key_showing, look_at, remember_shown, replaced
 from ffn_core.count_text import (
     PART_WORDS,
     flop_lines,
@@ -143,6 +143,8 @@ def _box(
     key = key_showing(f"counting_{name}", number)
 
     def typed() -> None:
+        if replaced(f"counting_{name}", key):
+            return
         now = st.session_state[key]
         remember_shown(f"counting_{name}", choices.index(now) if choices else now)
         try_size(name, now)
@@ -243,11 +245,11 @@ def cost(session: Session) -> None:
         help="All layers, forward pass. A multiplication with its addition counts as 2.",
     )  # fmt: skip
     gauges[2].metric(
-        "Attention costs as much from", f"{crossover(shape, projections=True, causal=causal):,} tokens",
+        "Attention costs as much from", _from(crossover(shape, projections=True, causal=causal)),
         help="Attention with its projections, against the FFN.",
     )  # fmt: skip
     gauges[3].metric(
-        "Its scores alone from", f"{crossover(shape, causal=causal):,} tokens",
+        "Its scores alone from", _from(crossover(shape, causal=causal)),
         help="QKᵀ and AV, against the FFN.",
     )  # fmt: skip
     lines = flop_lines(shape, length, causal)
@@ -263,16 +265,19 @@ def _choose_length(shape: ModelShape, length: int, causal: bool) -> None:
     )
 
     def moved() -> None:
-        remember_shown("counting_slider", st.session_state[slider])
-        look_at(length=st.session_state[slider])
+        if not replaced("counting_slider", slider):
+            remember_shown("counting_slider", st.session_state[slider])
+            look_at(length=st.session_state[slider])
 
     def typed() -> None:
-        remember_shown("counting_length", st.session_state[box])
-        look_at(length=st.session_state[box])
+        if not replaced("counting_length", box):
+            remember_shown("counting_length", st.session_state[box])
+            look_at(length=st.session_state[box])
 
     def masked() -> None:
-        remember_shown("counting_causal", st.session_state[mask])
-        look_at(causal=st.session_state[mask])
+        if not replaced("counting_causal", mask):
+            remember_shown("counting_causal", st.session_state[mask])
+            look_at(causal=st.session_state[mask])
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.select_slider(
@@ -380,3 +385,8 @@ def model_rows(shapes: Sequence[ModelShape], causal: bool) -> Rows:
             }
         )
     return rows
+
+
+def _from(length: int) -> str:
+    """The context length of a crossover in words; attention that costs more from the first token on has none."""
+    return "the first token on" if length == 1 else f"{length:,} tokens"

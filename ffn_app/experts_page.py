@@ -219,7 +219,7 @@ def _shared_work(trace: MoETrace, experts: tuple[str, ...]) -> None:
         f"Dropped: {int(trace.dropped.sum())}."
     )
     if moe.capacity is not None:
-        told += f" The capacity is {_capacity_formula(trace, float(moe.capacity))} tokens an expert."
+        told += f" The capacity is {_capacity_formula(trace, float(moe.capacity))} for each expert."
     if idle := [experts[e] for e in np.flatnonzero(trace.counts == 0)]:
         whose = "Its load is 0, and it adds" if len(idle) == 1 else "Their load is 0, and they add"
         told += f" **Nobody chose {', '.join(idle)}.** {whose} exactly 0 to every output."
@@ -229,8 +229,7 @@ def _shared_work(trace: MoETrace, experts: tuple[str, ...]) -> None:
     )
     st.write(
         f"**Balance loss** = n_experts · Σ load · importance = {balance_formula(trace)}. Training adds it, times a small "
-        f"factor, to what it minimizes. It is 1 when all experts get equally much, and {moe.n_experts} (n_experts) when one "
-        "gets everything."
+        f"factor, to what it minimizes. {_what_the_loss_says(moe)}"
     )
     st.caption(
         "Load is counted before drops, and sums to 1 for any top_k. Mixtral's code in the library transformers counts it "
@@ -249,6 +248,13 @@ def one_expert(session: Session) -> None:
     _choose_expert(session, experts)
     st.write(_tokens_of(trace, session.present.words, experts, session.view.expert))
     render_board(live_board(session, "expert"), key="expert_board")
+
+
+def _what_the_loss_says(moe: MoE) -> str:
+    if moe.top_k == moe.n_experts:
+        return "Here every token goes to every expert, so it is always 1."
+    most = f"n_experts / top_k = {moe.n_experts} / {moe.top_k} = {short_number(moe.n_experts / moe.top_k)}"
+    return f"It is 1 when all experts get equally much, and at most {most}, when every token goes to the same {moe.top_k}."
 
 
 def _choose_expert(session: Session, experts: tuple[str, ...]) -> None:

@@ -17,7 +17,15 @@ from ffn_app.figures.gates import (
 )
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
-from ffn_app.shell import change, choose_neuron, choose_position, drawn_first, key_showing, remember_shown
+from ffn_app.shell import (
+    change,
+    choose_neuron,
+    choose_position,
+    drawn_first,
+    key_showing,
+    remember_shown,
+    replaced,
+)
 from ffn_core.activations import activation
 from ffn_core.count_text import parameter_lines
 from ffn_core.explain import explain
@@ -65,7 +73,7 @@ def _kinds(session: Session) -> None:
 
     def chosen() -> None:
         kind = st.session_state[key]
-        if kind is not None:
+        if kind is not None and not replaced("gates_kind", key):
             remember_shown("gates_kind", kind)
             change(lambda scenario: scenario.with_activation(KINDS[kind].activation))
 

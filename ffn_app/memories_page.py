@@ -19,7 +19,7 @@ from ffn_app.figures.memories import (
 )
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
-from ffn_app.shell import change, choose_neuron, drawn_first, key_showing, remember_shown
+from ffn_app.shell import change, choose_neuron, drawn_first, key_showing, remember_shown, replaced
 from ffn_core.dense import Trace
 from ffn_core.memories import AnyTrace, Order, carriers, dead, sparsity
 from ffn_core.scenario import Edit, Scenario
@@ -151,8 +151,9 @@ def _strength(session: Session, neuron: int) -> None:
     key = key_showing(name, reached)
 
     def moved() -> None:
-        remember_shown(name, st.session_state[key])
-        _intervene(neuron, st.session_state[key])
+        if not replaced(name, key):
+            remember_shown(name, st.session_state[key])
+            _intervene(neuron, st.session_state[key])
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.slider(

@@ -68,7 +68,7 @@ class View:
     compare: bool = False
     reading: float = 1.0
     expert: int = 0
-    length: int = 2048
+    length: int = 1024
     causal: bool = False
 
     def to_query(self) -> dict[str, str]:
@@ -217,30 +217,27 @@ def _lower(text: str) -> str:
 def open_session(query: Mapping[str, str], family: Family = "dense") -> Session:
     """The session that a link opens on a page of that family; what the link holds in vain is told in `notices`.
 
-    A scenario of another family is put on that family's desk.
+    A scenario of another family is put on that family's desk, and that is in front: its page should be opened.
     """
     scenario: Looked
-    warnings: list[str] = []
-    if family == "shape":
+    base = STARTS[family].base
+    if "m" in query or (family == "shape" and not query.keys() & {"ex", "r"}):
         scenario, warnings = ShapeScenario.from_query(query)
-    elif family == "dense" or query.keys() & {"ex", "r", "e"}:
+    elif family == "shape" or not isinstance(base, str):
         scenario, warnings = Scenario.from_query(query)
     else:
-        scenario = STARTS[family]
-        if "act" in query:
-            scenario, warnings = Scenario.from_query({**query, "ex": str(scenario.base)})
+        scenario, warnings = Scenario.from_query(query, default=base)
     kept = query.get("kept", "")
     desk = Desk(
         present=scenario,
         view=View.from_query(query).within(scenario),
-        wants=kept if family != "shape" and kept.isalnum() and len(kept) <= 16 else None,
+        wants=kept if isinstance(scenario, Scenario) and kept.isalnum() and len(kept) <= 16 else None,
     )
     there = family_of(scenario)
-    session = Session(family=there, notices=tuple(warnings), **{name: getattr(desk, name) for name in _DESK})
-    if there == family:
-        return session
-    told = f"The link holds {_lower(WHAT[there])}: it is open on the page “{PAGES[there]}”."
-    return turned_to(replace(session, notices=(*session.notices, told)), family)
+    notices = tuple(warnings)
+    if there != family:
+        notices += (f"The link holds {_lower(WHAT[there])}: this is its page.",)
+    return Session(family=there, notices=notices, **{name: getattr(desk, name) for name in _DESK})
 
 
 def token(scenario: Looked) -> str:

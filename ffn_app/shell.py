@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -30,6 +31,13 @@ from ffn_core.scenario import Scenario
 from ffn_core.weight_files import FileError, save_json
 
 SESSION = "hourglass"
+ROOT = Path(__file__).parent.parent
+HOMES: dict[Family, str] = {
+    "dense": "pages/hourglass.py",
+    "gated": "pages/gates.py",
+    "experts": "pages/experts.py",
+    "shape": "pages/counting.py",
+}
 MOST_CHIPS = 8
 """More positions than this are chosen from a list."""
 FEATURED = ("gelu", "gelu_tanh", "relu", "silu", "identity")
@@ -147,8 +155,12 @@ def remember_shown(name: str, value: float | None) -> None:
 def open_page(title: str, family: Family = "dense") -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session.
 
-    Its `present` is a scenario of that family; each family has its own, which waits while other pages are open.
+    Its `present` is a scenario of that family; each family has its own, which waits while other pages are open. A link
+    with a scenario of another family leads to that family's page.
     """
+    is_new = SESSION not in st.session_state
+    if is_new and (there := current(family).family) != family:
+        st.switch_page(str(ROOT / HOMES[there]))
     keep(turned_to(current(family), family))
     session = received(sent_through(frame.KEY))
     message = frame.render_frame(_frame_data(title, session))

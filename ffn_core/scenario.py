@@ -236,15 +236,17 @@ class Scenario:
         return len(urlencode(self._query)) <= MAX_LINK and len(plain_text(self.edits)) <= MAX_EDIT_TEXT
 
     @classmethod
-    def from_query(cls, query: Mapping[str, Any]) -> tuple["Scenario", list[str]]:
+    def from_query(
+        cls, query: Mapping[str, Any], default: str = DEFAULT_BASE
+    ) -> tuple["Scenario", list[str]]:
         """The scenario that a link's parameters describe, and a sentence for each thing that was dropped.
 
         Never raises: what is unknown, damaged or out of range is left out, and the rest still holds. Values
-        may be lists, as `urllib.parse.parse_qs` gives them: the first counts. `r` goes before `ex`. Other
-        parameters are the pages' own.
+        may be lists, as `urllib.parse.parse_qs` gives them: the first counts. `r` goes before `ex`; the example
+        `default` is used where neither says what. Other parameters are the pages' own.
         """
         losses: list[str] = []
-        base = _base_of(query, losses)
+        base = _base_of(query, losses, default)
         name = _first(query, "act")
         if name is not None:
             try:
@@ -285,19 +287,22 @@ def _first(query: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _base_of(query: Mapping[str, Any], losses: list[str]) -> Base:
+def _base_of(query: Mapping[str, Any], losses: list[str], default: str) -> Base:
+    used = "the lesson's" if default == DEFAULT_BASE else f"“{example(default).title}”"
     drawn, name = _first(query, "r"), _first(query, "ex")
     if drawn is not None:
         try:
             return RandomBase.from_text(drawn)
         except ValueError as error:
-            losses.append(f"There are no such random weights: {error}. The lesson's example is used.")
+            losses.append(
+                f"There are no such random weights: {error}. {used[:1].upper()}{used[1:]} example is used."
+            )
     if name is not None:
         try:
             return example(name).name
         except ValueError:
-            losses.append(f"There is no example {name[:40]!r}: the lesson's is used.")
-    return DEFAULT_BASE
+            losses.append(f"There is no example {name[:40]!r}: {used} is used.")
+    return default
 
 
 def _edits_of(query: Mapping[str, Any], base: Base, losses: list[str]) -> list[Edit]:

@@ -214,12 +214,12 @@ def gauge(visitor: AppTest, label: str) -> str:
 
 def test_the_slider_and_the_box_set_the_context_length():
     visitor = counting()
-    assert gauge(visitor, "FLOPs for one token") == "323 million"
-    visitor.select_slider[0].set_value(1024).run()
-    assert session(visitor).view.length == 1024
     # 113,246,208 + 56,623,104 + 37,748,736 + 77,194,752, of which the first is the FFN's.
     assert gauge(visitor, "FLOPs for one token") == "285 million"
     assert gauge(visitor, "The FFN's share of the FLOPs") == "39.8%"
+    visitor.select_slider[0].set_value(2048).run()
+    assert session(visitor).view.length == 2048
+    assert gauge(visitor, "FLOPs for one token") == "323 million"  # the third doubled
     type_in(visitor, "or type it", 1000)
     assert session(visitor).view.length == 1000
     assert visitor.select_slider[0].value == 1000, "the slider stands where the box says"
@@ -241,7 +241,7 @@ def test_causal_halves_the_scores_and_says_how_it_counts():
 
 def test_bias_adds_and_softmax_are_told_apart_from_the_total():
     # A layer of GPT-2 small adds 3,072 + 768 biases in the FFN and 4·768 in attention; softmax has 4 a score, 12 heads.
-    told = f"Not in the total: bias adds: {12 * (3840 + 3072):,}; softmax: {12 * 12 * 4 * 2048:,}."
+    told = f"Not in the total: bias adds: {12 * (3840 + 3072):,}; softmax: {12 * 12 * 4 * 1024:,}."
     assert told in words(counting())
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ffn_app.experts_page import names_of_experts
 from ffn_app.session import token
 from ffn_core.scenario import Scenario
 from tests.test_pages import FRAME, component, labelled, session, visit
@@ -102,7 +103,7 @@ def test_the_capacity_factor_is_an_edit_too():
         "Tokens computed by each expert, capacity 2: determiners 2 and 1 dropped, nouns 2 and 2 dropped, "
         "verbs 2 and 1 dropped, prepositions 2. Balance loss 1.06."
     )
-    assert "ceil(6 · 2 / 4 · 0.5) = 2 tokens an expert" in told(visitor)
+    assert "ceil(6 · 2 / 4 · 0.5) = 2 for each expert" in told(visitor)
     assert "Dropped: 4." in told(visitor)
     labelled(visitor.toggle, LIMIT).set_value(False).run()
     assert session(visitor).present.options["capacity"] == 0
@@ -253,3 +254,21 @@ def test_what_changed_is_listed_on_demand():
     [changed] = [table for table in tables if "greatest change" in table]
     row = changed[changed["where"] == "router[2][0]"]
     assert row["greatest change"].tolist() == ["0.5"]
+
+
+def test_an_expert_that_was_taken_away_and_came_back_has_neither_its_weights_nor_its_name():
+    edits = (("n_experts", (), 2), ("n_experts", (), 4))
+    assert names_of_experts(Scenario(base="experts").edit(*edits)) == (
+        "determiners",
+        "nouns",
+        "expert 2",
+        "expert 3",
+    )
+
+
+@pytest.mark.parametrize(
+    ("top_k", "says"), [(2, "at most n_experts / top_k = 4 / 2 = 2,"), (4, "so it is always 1.")]
+)
+def test_what_the_balance_loss_can_be_is_told_for_the_present_top_k(top_k, says):
+    visitor = visit("experts", Scenario(base="experts").edit(("top_k", (), top_k)).to_query())
+    assert says in told(visitor)

@@ -82,9 +82,9 @@ def test_the_gate_takes_the_nonlinearity_and_up_does_not(name, product):
 @pytest.mark.parametrize(
     ("position", "negative", "title"),
     [
-        (0, [2], "Position 0: 1 of 3 neurons fire negatively"),
-        (1, [0], "Position 1: 1 of 3 neurons fire negatively"),
-        (3, [2], "Position 3: 1 of 3 neurons fire negatively"),
+        (0, [2], "Position 0: 1 of 3 products are below 0"),
+        (1, [0], "Position 1: 1 of 3 products are below 0"),
+        (3, [2], "Position 3: 1 of 3 products are below 0"),
     ],
 )
 def test_the_neurons_that_fire_negatively_are_marked_and_counted(gates, position, negative, title):

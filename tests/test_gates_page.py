@@ -25,7 +25,7 @@ def test_the_page_opens_with_every_gated_example_with_and_without_a_neuron(base,
     assert [error.value for error in visitor.exception] == []
     assert session(visitor).present.base == base
     assert component(visitor, "board")["drawn"] == ("hourglass" if base == "gated_random" else "neurons")
-    assert "fire negatively" in component(visitor, "branches")["figure"]
+    assert "products are below 0" in component(visitor, "branches")["figure"]
     assert [head.value for head in visitor.header] == [
         "Both branches meet",
         "One neuron: two keys, one value",

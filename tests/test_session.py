@@ -20,6 +20,7 @@ from ffn_app.session import (
     Session,
     View,
     apply,
+    family_of,
     link,
     moved,
     open_session,
@@ -662,11 +663,29 @@ def test_what_was_typed_just_before_another_page_was_opened_lands_on_the_page_wh
     assert odd.present.arrays["w_up"][0, 1] == 4.0
 
 
-def test_a_link_to_another_familys_scenario_puts_it_on_its_own_page_and_says_so():
-    session = open_session({"ex": "experts", "n": "3"}, "dense")
-    assert (session.family, session.present.base) == ("dense", "lesson")
-    assert session.notices == ("The link holds a mixture of experts: it is open on the page “Experts”.",)
-    assert turned_to(session, "experts").present.base == "experts"
+@pytest.mark.parametrize(
+    ("query", "page", "there", "base"),
+    [
+        ({"ex": "experts"}, "dense", "experts", "experts"),
+        ({"ex": "experts"}, "shape", "experts", "experts"),
+        ({"ex": "lesson"}, "gated", "dense", "lesson"),
+        ({"m": "gpt2-xl"}, "dense", "shape", "gpt2-xl"),
+    ],
+)
+def test_a_link_on_another_familys_page_opens_on_its_own_and_says_so(query, page, there, base):
+    session = open_session(query, page)
+    assert (session.family, session.present.base) == (there, base)
+    [notice] = session.notices
+    assert notice.endswith(": this is its page.")
+
+
+@pytest.mark.parametrize("query", [{"e": "garbage"}, {"r": "gated-9999-9999-1-1"}, {"ex": "nothing"}])
+@pytest.mark.parametrize(("page", "base"), [("gated", "gates"), ("experts", "experts"), ("dense", "lesson")])
+def test_a_damaged_link_opens_the_pages_own_example(query, page, base):
+    session = open_session(query, page)
+    assert (session.family, session.present.base) == (page, base)
+    [notice] = session.notices
+    assert page == "dense" or "lesson" not in notice
 
 
 def test_a_scenario_of_another_family_is_placed_on_its_own_desk():
@@ -724,6 +743,6 @@ def test_the_context_length_and_how_it_is_counted_are_in_the_link():
 @settings(max_examples=200, deadline=None)
 def test_no_address_makes_a_session_of_another_family_raise(family, query):
     session = open_session(query, family)
-    assert session.family == family
+    assert family_of(session.present) == session.family
     link(session)
     json.dumps(session.notices)

@@ -576,6 +576,7 @@ class Board {
   #panel() {
     const { panel, steps, step, compact } = this.data;
     this.panel.hidden = compact;
+    this.panel.classList.toggle("tall", this.data.arrays.some(({ array }) => array === "w_up")); // two keys, two sums
     if (compact) return;
     const children = [];
     if (step !== null && step !== undefined) {

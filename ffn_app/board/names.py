@@ -1,9 +1,10 @@
 """What the coordinates, neurons and experts of an example stand for, in words."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ffn_core.examples import example as example_called
-from ffn_core.scenario import Scenario
+from ffn_core.scenario import MAX_EXPERTS, Edit, Scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class Names:
 def names_of(scenario: Scenario) -> Names:
     """What the example's coordinates, neurons and experts stand for; nothing once a width was changed.
 
-    Experts that were added have no names.
+    An expert that was added has no name, also where another was taken away before.
     """
     if not isinstance(scenario.base, str):
         return Names()
@@ -46,12 +47,20 @@ def names_of(scenario: Scenario) -> Names:
     now, then = (widths(one) for one in (scenario, scenario.start()))
     if now != then:
         return Names()
+    fewest = min(
+        (edit.value for edit in _flat(scenario.edits) if edit.array == "n_experts"), default=MAX_EXPERTS
+    )
     return Names(
         features=example.features,
-        neurons=example.neurons,
-        experts=example.experts,
+        neurons=example.neurons[: fewest * now["d_ff"]] if scenario.kind.mixes else example.neurons,
+        experts=example.experts[:fewest],
         about=example.description,
     )
+
+
+def _flat(edits: Iterable[Edit]) -> Iterator[Edit]:
+    for edit in edits:
+        yield from edit.value if edit.array == "together" else (edit,)
 
 
 def widths(scenario: Scenario) -> dict[str, int]:

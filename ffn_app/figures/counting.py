@@ -165,7 +165,7 @@ def cost_against_context(shape: ModelShape, *, length: int, causal: bool) -> Dra
             (scores_alone, "scores", "attention's scores alone cost", "diamond-open"),
             (together, "attention", "attention, with its projections, costs", "square-open"),
         )
-        if n <= furthest
+        if 1 < n <= furthest  # from the first token on it costs more: no crossing
     ]
     return Drawing(
         traces=[*_curves(costs, parts), *marks, *_shares(costs, parts)],

@@ -126,7 +126,7 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
         {"tickvals": np.arange(n), "ticktext": order} if n <= MOST_BARS else {"showticklabels": not ordered}
     )
     look = layout(
-        f"Position {position}: {below.size} of {n} neurons fire negatively",
+        f"Position {position}: {below.size} of {n} products are below 0",
         430,
         dragmode=False,
         # Wherever one points in a panel, the neuron above or below is meant: 352 bars are 2 pixels wide.
@@ -193,11 +193,17 @@ def cases(trace: GatedTrace, position: int) -> list[Case]:
     name, up, opened = trace.ffn.activation, trace.up[position], trace.hidden[position] > 0
     shuts = outcome(name, opened=False, upward=True) == outcome(name, opened=False, upward=False)
     silent = (trace.activated[position] == 0) & ~(shuts & ~opened & (up != 0))
+    # Without a nonlinearity nothing opens or closes: the gate is hidden itself.
+    gates = (
+        (("above 0", True), ("not above 0", False))
+        if name == "identity"
+        else (("open: hidden is above 0", True), ("closed: hidden is not above 0", False))
+    )
     found = [
         Case(
             gate, sign, outcome(name, opened=is_open, upward=is_above), (opened == is_open) & there & ~silent
         )
-        for gate, is_open in (("open: hidden is above 0", True), ("closed: hidden is not above 0", False))
+        for gate, is_open in gates
         for sign, is_above, there in (("above 0", True, ~(up < 0)), ("below 0", False, up < 0))
     ]
     return [*found, Case("any", "any", SILENT, silent)] if silent.any() else found

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from ffn_app.board.names import Names
+from ffn_app.figures.curves import LEGEND_ROW
 from ffn_app.figures.drawing import MOST_BARS, Drawing, PlotTrace, bars, layout, side_by_side
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import activation
@@ -263,12 +264,13 @@ def output_sum(trace: AnyTrace, position: int, kept: int, names: Names) -> Drawi
         barmode="relative",
         xaxis={
             "domain": left,
-            "title": {"text": f"neurons kept, largest contribution first [d_ff = {len(order)}]"},
+            "title": {"text": f"neurons kept [d_ff = {len(order)}]"},
         },
         yaxis={"title": {"text": "distance from the output"}, "rangemode": "tozero"},
+        **LEGEND_ROW,
     )
     if right:
-        coordinates = f"coordinate of the output [{trace.ffn.d_model}]"
+        coordinates = f"coordinate [{trace.ffn.d_model}]"
         look |= {
             "xaxis2": {"domain": right[0], "anchor": "y2", "title": {"text": coordinates}, "dtick": 1},
             "yaxis2": {"anchor": "x2", "title": {"text": "contribution"}},

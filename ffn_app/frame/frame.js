@@ -11,6 +11,8 @@ import { setAddress } from "./address.js";
 const sheet = await stylesheet(new URL("./frame.css", import.meta.url));
 document.adoptedStyleSheets.push(await stylesheet(new URL("./page.css", import.meta.url)));
 
+const TYPED = "input:not([type=range], [type=checkbox], [type=radio], [type=button]), textarea, [contenteditable]";
+
 class Frame {
   constructor(root) {
     root.adoptedStyleSheets = [sheet];
@@ -42,7 +44,8 @@ class Frame {
       this.notices,
     );
     root.append(this.element);
-    this.element.addEventListener("keydown", (event) => this.#keys(event));
+    this.onKey = (event) => this.#keys(event);
+    document.addEventListener("keydown", this.onKey);
     this.#textSize();
     this.wide = window.matchMedia("(min-width: 901px)");
     this.onWide = () => this.#rest(this.data);
@@ -51,6 +54,7 @@ class Frame {
 
   destroy() {
     this.wide.removeEventListener("change", this.onWide);
+    document.removeEventListener("keydown", this.onKey);
     this.element.remove();
   }
 
@@ -153,7 +157,8 @@ class Frame {
   }
 
   #keys(event) {
-    if (!(event.ctrlKey || event.metaKey) || event.target.matches("input")) return;
+    // Wherever the focus is, but for what undoes its own typing, and for the board, which has taken the key already.
+    if (!(event.ctrlKey || event.metaKey) || event.defaultPrevented || event.composedPath()[0].matches?.(TYPED)) return;
     const key = event.key.toLowerCase();
     const kind = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
     if (!kind) return;

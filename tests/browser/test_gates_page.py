@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 EXAMPLES = pytest.mark.parametrize("example", ["gates", "gated_random"])
 CURVE, BRANCHES, KEYS, WRITTEN, HEATMAP, PUBLISHED = (
     "How far each gate opens",
-    "neurons fire negatively",
+    "products are below 0",
     "asks x two questions",
     "times value",
     "Which memories fire",
@@ -90,15 +90,15 @@ def test_an_edit_of_the_gate_moves_the_output_and_the_branches_and_a_reload_keep
     # Hidden falls from 1 to 1 - 2: SiLU(-1) = -0.2689, times -2 is 0.538; minus times minus.
     visitor.edit("w_gate[0][1]", "1")
     visitor.shows("output", "0 -0.134 0.538 0.477")
-    expect(visitor.chart("0 of 3 neurons fire negatively")).to_be_visible()
+    expect(visitor.chart("0 of 3 products are below 0")).to_be_visible()
     expect(visitor.page.get_by_text("neuron 0 fires weakly, positively: minus times minus")).to_be_visible()
     visitor.wait_for_link(lambda scenario: [tuple(e) for e in scenario.edits] == [("w_gate", (0, 1), 1.0)])
     visitor.page.reload()
     visitor.ready().shows("output", "0 -0.134 0.538 0.477")
-    expect(visitor.chart("0 of 3 neurons fire negatively")).to_be_visible()
+    expect(visitor.chart("0 of 3 products are below 0")).to_be_visible()
     visitor.button("Undo").click()
     visitor.shows("output", "0 -0.134 -1.46 0.477")
-    expect(visitor.chart("1 of 3 neurons fire negatively")).to_be_visible()
+    expect(visitor.chart("1 of 3 products are below 0")).to_be_visible()
 
 
 def test_128_to_352_is_edited_through_the_neuron_that_is_large(gates):
