@@ -15,6 +15,7 @@ PICTURES = {
     "hourglass.png": ("/?p=1&n=2", {"width": 1280, "height": 720}, "light"),
     "weights.png": ("/weights?v=1&e=pw2.1_-.6z&p=1&n=2", {"width": 1280, "height": 720}, "dark"),
     "memories.png": ("/memories?ex=cat&p=1&n=2", {"width": 1280, "height": 720}, "light"),
+    "gates.png": ("/gates?ex=cat_gated&p=1&n=2", {"width": 1280, "height": 720}, "light"),
     "phone.png": ("/?p=1&n=2", {"width": 390, "height": 844}, "light"),
 }
 

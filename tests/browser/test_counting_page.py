@@ -76,16 +76,16 @@ def test_a_model_is_chosen_a_size_changed_the_length_moved_and_a_reload_keeps_al
 
     visitor.slider.focus()
     visitor.keyboard.press("ArrowRight")
-    expect(visitor.chart("at 2,560 tokens")).to_be_visible()
-    assert visitor.where_the_line_stands() == 2560
-    page.wait_for_url("**t=2560*")
-    expect(page.get_by_role("spinbutton", name="or type it")).to_have_value("2560")
+    expect(visitor.chart("at 1,280 tokens")).to_be_visible()
+    assert visitor.where_the_line_stands() == 1280
+    page.wait_for_url("**t=1280*")
+    expect(page.get_by_role("spinbutton", name="or type it")).to_have_value("1280")
 
     page.reload()
     visitor.ready()
     visitor.wait_for_shape(wanted)
     expect(visitor.box("d_ff")).to_have_value("16384")
-    expect(visitor.chart("at 2,560 tokens")).to_be_visible()
+    expect(visitor.chart("at 1,280 tokens")).to_be_visible()
 
 
 def test_undo_takes_the_size_back_and_redo_makes_it_again(counting):

@@ -178,3 +178,30 @@ def test_a_word_that_looks_like_html_is_shown_as_text(visit, through: str):
         visitor.cell(name).hover()
         expect(visitor.board.locator(".panel-title")).to_contain_text(name)
     assert visitor.page.locator("img[src='x'], [onerror]").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("opened", "page"),
+    [
+        ("/?ex=gates&p=1", "/gates"),
+        ("/counting?ex=gates&p=1", "/gates"),
+        ("/weights?ex=experts&p=1", "/experts"),
+    ],
+)
+def test_a_link_opened_on_another_familys_page_leads_to_its_own_and_a_reload_stays_there(visit, opened, page):
+    visitor = visit(opened)
+    visitor.page.wait_for_url(re.compile(rf"{page}\?ex=\w+&p=1$"))
+    expect(visitor.page.get_by_role("status").get_by_text("this is its page")).to_be_visible()
+    visitor.page.reload()
+    visitor.ready()
+    expect(visitor.page).to_have_url(re.compile(rf"{page}\?ex=\w+&p=1$"))
+
+
+def test_a_reset_is_undone_by_keyboard_at_once_though_its_button_has_lost_the_focus(visitor: Visitor):
+    visitor.edit("w1[0][0]", "0.9")
+    visitor.wait_for_link(lambda scenario: len(scenario.edits) == 1)
+    visitor.button("Back to the starting point").click()
+    visitor.wait_for_link(lambda scenario: not scenario.edits)
+    visitor.undo()
+    visitor.wait_for_link(lambda scenario: len(scenario.edits) == 1)
+    visitor.holds("w1[0][0]", "0.9")
