@@ -126,6 +126,12 @@ ACTIONS = (
         "keydown",
         "output of the shuffled x",
     ),
+    Action(GATES, "neuron chosen from the list", choose_from_list, "keydown", "asks x two questions"),
+    Action(EXPERTS, "top-k moved", move_slider("Top-k"), "keydown", "Load"),
+    Action(
+        COUNTING, "context length moved", move_slider("Your context length"), "keydown", "One token's cost"
+    ),
+    Action(COUNTING, "d_ff stepped", step_number("d_ff"), "keydown", "Where the parameters live"),
 )
 
 
