@@ -288,20 +288,23 @@ def _first(query: Mapping[str, Any], key: str) -> str | None:
 
 
 def _base_of(query: Mapping[str, Any], losses: list[str], default: str) -> Base:
-    used = "the lesson's" if default == DEFAULT_BASE else f"“{example(default).title}”"
+    title = f"“{example(default).title}”"
+    briefly, fully = (
+        ("the lesson's", "The lesson's example")
+        if default == DEFAULT_BASE
+        else (title, f"The example {title}")
+    )
     drawn, name = _first(query, "r"), _first(query, "ex")
     if drawn is not None:
         try:
             return RandomBase.from_text(drawn)
         except ValueError as error:
-            losses.append(
-                f"There are no such random weights: {error}. {used[:1].upper()}{used[1:]} example is used."
-            )
+            losses.append(f"There are no such random weights: {error}. {fully} is used.")
     if name is not None:
         try:
             return example(name).name
         except ValueError:
-            losses.append(f"There is no example {name[:40]!r}: {used} is used.")
+            losses.append(f"There is no example {name[:40]!r}: {briefly} is used.")
     return default
 
 

@@ -583,9 +583,10 @@ class Board {
       children.push(make("p", { class: "sentence" }, make("b", {}, `${step + 1} ${steps[step].name}. `), steps[step].sentence));
     }
     // How to begin is no news to who walks through the steps.
-    if (panel.idle && children.length) panel.lines.length = 0;
-    else children.push(make("p", { class: "panel-title" }, panel.title), ...panel.lines.map(({ concept, text }) => make("p", { class: "formula", style: `color: var(--${concept})` }, text)));
-    if (panel.remark && !(panel.idle && children.length)) children.push(make("p", { class: "remark" }, panel.remark));
+    const begins = panel.idle && !children.length;
+    this.panel.classList.toggle("idle", begins);
+    if (begins || !panel.idle) children.push(make("p", { class: "panel-title" }, panel.title), ...panel.lines.map(({ concept, text }) => make("p", { class: "formula", style: `color: var(--${concept})` }, text)));
+    if (panel.remark && (begins || !panel.idle)) children.push(make("p", { class: "remark" }, panel.remark));
     const signature = JSON.stringify([step, steps[step]?.sentence, panel]);
     if (signature === this.panelSignature) return;
     this.panelSignature = signature;

@@ -8,6 +8,7 @@ import numpy as np
 from ffn_app.board.names import Names
 from ffn_app.figures.curves import LEGEND_ROW
 from ffn_app.figures.drawing import MOST_BARS, Drawing, PlotTrace, bars, layout
+from ffn_app.figures.neurons import ring
 from ffn_app.theme import concept
 from ffn_core.activations import Array, activation
 from ffn_core.counting import ModelShape
@@ -65,14 +66,7 @@ def gate_curve(trace: GatedTrace, position: int, *, neuron: int | None, names: N
     if neuron is not None:
         at = (float(hidden[neuron]), float(gate[neuron]))
         followed = f" {names.neuron(neuron)}: hidden {short_number(at[0])}, gate {short_number(at[1])}."
-        # A shape with a label, neither a point nor an annotation: those would have Plotly draw all the points again.
-        look["shapes"] = [
-            {
-                "type": "circle", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": at[0], "yanchor": at[1],
-                "x0": -12, "x1": 12, "y0": -12, "y1": 12, "line": {"width": 3, "color": concept("values")},
-                "label": {"text": f"neuron {neuron}", "textposition": "top center", "yanchor": "bottom", "padding": 14},
-            }
-        ]  # fmt: skip
+        look["shapes"] = [ring(at, neuron)]
     return Drawing(
         traces=traces,
         layout=look,

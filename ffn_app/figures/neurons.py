@@ -1,5 +1,7 @@
 """The hidden layer neuron by neuron."""
 
+from typing import Any
+
 import numpy as np
 
 from ffn_app.board.names import Names
@@ -57,20 +59,25 @@ def neurons_on_curve(
     if neuron is not None:
         at = (float(hidden[neuron]), float(activated[neuron]))
         followed = f" {names.neuron(neuron)} goes from {short_number(at[0])} to {short_number(at[1])}."
-        # A shape with a label, neither a point nor an annotation: those would have Plotly draw all the points again.
-        look["shapes"] = [
-            {
-                "type": "circle", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": at[0], "yanchor": at[1],
-                "x0": -11, "x1": 11, "y0": -11, "y1": 11, "line": {"width": 3, "color": concept("values")},
-                "label": {"text": f"neuron {neuron}", "textposition": "top center", "yanchor": "bottom", "padding": 14},
-            }
-        ]  # fmt: skip
+        look["shapes"] = [ring(at, neuron)]
     return Drawing(
         traces=traces,
         layout=look,
         text=f"{n} neurons at position {position} as points on {curve.label}; {_negative(hidden)}.{followed}",
         rows=lambda: _rows(trace, position, np.arange(n)),
     )
+
+
+def ring(at: tuple[float, float], neuron: int) -> dict[str, Any]:
+    """The mark around the followed neuron's point, with its name.
+
+    A shape with a label, neither a point nor an annotation: those would have Plotly draw all the points again.
+    """
+    return {
+        "type": "circle", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": at[0], "yanchor": at[1],
+        "x0": -12, "x1": 12, "y0": -12, "y1": 12, "line": {"width": 3, "color": concept("values")},
+        "label": {"text": f"neuron {neuron}", "textposition": "top center", "yanchor": "bottom", "padding": 14},
+    }  # fmt: skip
 
 
 def before_and_after(

@@ -140,3 +140,11 @@ def test_positions_are_added_named_and_removed(visitor: Visitor):
     expect(chips).to_have_text(["token 0"])
     visitor.shows("hidden", "0.43 0.37 0.63 0.57 0.51 0.61 0.39 0.49")
     expect(visitor.button("Remove position 0")).to_be_disabled()  # one has to stay
+
+
+def test_a_page_that_nobody_has_touched_says_how_to_begin_until_the_walk_does(visitor: Visitor):
+    panel = visitor.board.locator(".panel")
+    expect(panel).to_contain_text("Click x or any weight to type another value")
+    visitor.button("1 Expand").click()
+    expect(panel).to_contain_text("1 Expand.")
+    expect(panel).not_to_contain_text("Click x or any weight")
