@@ -20,6 +20,10 @@ page = st.navigation(
         st.Page(ROOT / "pages/gates.py", title="Gates", url_path="gates"),
         st.Page(ROOT / "pages/experts.py", title="Experts", url_path="experts"),
         st.Page(ROOT / "pages/counting.py", title="Counting", url_path="counting"),
+        st.Page(ROOT / "pages/backward.py", title="Backward", url_path="backward"),
+        st.Page(ROOT / "pages/learning.py", title="Learning", url_path="learning"),
+        st.Page(ROOT / "pages/traps.py", title="Traps", url_path="traps"),
+        st.Page(ROOT / "pages/exercises.py", title="Exercises", url_path="exercises"),
     ],
     position="top",
 )

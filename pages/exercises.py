@@ -1,0 +1,5 @@
+"""Exercises: by hand, on the live weights, and in code that runs in your own browser."""
+
+from ffn_app.shell import open_page
+
+session = open_page("Exercises")
