@@ -273,6 +273,28 @@ def kinks(ffn: FFN) -> Array:
         return np.where(slope == 0, np.nan, -ffn.b1 / slope)
 
 
+def kink_lines(ffn: FFN, reach: float) -> Array:
+    """The same in the plane, for d_model 2: the line where each neuron's hidden value is 0, within |x_i| <= reach.
+
+    [d_ff, 2, 2]: two ends, each (x_0, x_1). They are NaN where the line misses the square, or where w1's row is 0.
+    """
+    if ffn.d_model != 2:
+        raise ValueError(f"kink lines are lines in a plane, for d_model 2, got d_model {ffn.d_model}")
+    with np.errstate(all="ignore"):
+        length = np.hypot(ffn.w1[:, 0], ffn.w1[:, 1])[:, np.newaxis]
+        across = ffn.w1 / length
+        along = np.stack([-across[:, 1], across[:, 0]], axis=1)
+        nearest = -ffn.b1[:, np.newaxis] / length * across  # the line's point that is nearest to the origin
+        sides = (
+            np.array([[[-reach]], [[reach]]]) - nearest
+        ) / along  # where each axis' range begins and ends
+        enter, leave = sides.min(axis=0).max(axis=1), sides.max(axis=0).min(axis=1)
+        ends = (
+            nearest[:, np.newaxis] + np.stack([enter, leave], axis=1)[:, :, np.newaxis] * along[:, np.newaxis]
+        )
+        return np.where((enter < leave)[:, np.newaxis, np.newaxis], ends, np.nan)
+
+
 def neuron_curves(trace: MemoryTrace, coordinate: int = 0) -> Array:
     """What each neuron adds to one coordinate of the output at each position: activated_j · w2[coordinate, j], [..., d_ff].
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ffn_core import ACTIVATIONS, FFN, TASKS, Task, fit, gradient_step
-from ffn_core.training import initial, kinks, make_task, neuron_curves
+from ffn_core.training import initial, kink_lines, kinks, make_task, neuron_curves
 
 CURVES = ("sine", "step", "bump", "points")
 CLASSES = ("moons", "circles", "xor", "spiral")
@@ -351,6 +351,24 @@ def test_a_kink_is_where_the_hidden_value_is_0_and_a_constant_neuron_has_none():
     np.testing.assert_array_equal(kinks(ffn), [0.5, -3, np.nan, np.nan])
     with pytest.raises(ValueError, match="for d_model 1, got d_model 2"):
         kinks(FFN.random(2))
+
+
+def test_in_the_plane_a_kink_is_a_line_from_side_to_side_of_the_square():
+    ffn = FFN(
+        w1=[[2, 0], [0, -1], [3, 3], [1, 1], [0, 0], [1, -1]],
+        b1=[-1, -3, 0, -9, 1, -1],
+        w2=np.ones((2, 6)),
+        b2=[0, 0],
+        activation="relu",
+    )
+    upright, high, diagonal, missed, constant, cut = kink_lines(ffn, reach=4).tolist()
+    assert upright == [[0.5, -4], [0.5, 4]]  # 2·x0 = 1
+    assert sorted(high) == [[-4, -3], [4, -3]]  # -x1 = 3
+    np.testing.assert_allclose(sorted(diagonal), [[-4, 4], [4, -4]])  # x0 + x1 = 0
+    assert np.isnan([missed, constant]).all(), "x0 + x1 = 9 is outside, and a key of 0 has no line"
+    np.testing.assert_allclose(sorted(cut), [[-3, -4], [4, 3]])  # x0 - x1 = 1
+    with pytest.raises(ValueError, match="for d_model 2, got d_model 1"):
+        kink_lines(FFN.random(1), reach=4)
 
 
 def test_a_relu_networks_line_is_straight_between_its_kinks_and_bends_at_each():
