@@ -152,8 +152,10 @@ def remember_shown(name: str, value: float | None) -> None:
     st.session_state[name] = (number, value)
 
 
-def open_page(title: str, family: Family = "dense") -> Session:
+def open_page(title: str, family: Family = "dense", *, own_network: bool = False) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session.
+
+    With `own_network` the page shows a network of its own, and the frame offers no nonlinearity for the scenario's.
 
     Its `present` is a scenario of that family; each family has its own, which waits while other pages are open. A link
     with a scenario of another family leads to that family's page.
@@ -163,7 +165,7 @@ def open_page(title: str, family: Family = "dense") -> Session:
         st.switch_page(str(ROOT / HOMES[there]))
     keep(turned_to(current(family), family))
     session = received(sent_through(frame.KEY))
-    message = frame.render_frame(_frame_data(title, session))
+    message = frame.render_frame(_frame_data(title, session, own_network))
     # In a new server session the browser's message is known only once the frame is drawn.
     late = receive(session, message)
     if late is not session:
@@ -210,7 +212,7 @@ def sent_through(key: str) -> Any:
     return state.get("log") if state is not None and hasattr(state, "get") else None
 
 
-def _frame_data(title: str, session: Session) -> dict[str, Any]:
+def _frame_data(title: str, session: Session, own_network: bool) -> dict[str, Any]:
     scenario = session.present
     query, too_long = link(session)
     base, examples = _examples(session)
@@ -228,7 +230,7 @@ def _frame_data(title: str, session: Session) -> dict[str, Any]:
             elif session.give == "file":
                 file = {"number": session.gives, "name": "hourglass.json", "text": text}
         keep(replace(session, give=None))
-    acts = isinstance(scenario, Scenario)
+    acts = isinstance(scenario, Scenario) and not own_network
     return {
         "title": title,
         "size": _size(session),
