@@ -73,8 +73,9 @@ def router_lab(session: Session) -> None:
     plot = routing(trace, words, experts, position=view.position, expert=view.expert)
     live_plot(plot, key=ROUTING, hears_views=True)
     st.caption(
-        "A row is a token, and its probabilities sum to 1. Solid frame: the chosen token; dotted: the chosen expert. "
-        "Press a cell to choose both."
+        "A row is a token, and its probabilities sum to 1. A numbered mark is an expert that the token goes to: 1 is the most "
+        "probable, 2 the next; × is one that it chose in vain: the expert had no room. Solid frame: the chosen token; dotted: "
+        "the chosen expert. Press a cell to choose both."
     )
     st.header("One token's output, mixed")
     _one_mixture(session, trace, experts)
@@ -185,8 +186,12 @@ def _one_mixture(session: Session, trace: MoETrace, experts: tuple[str, ...]) ->
     position, words = session.view.position, session.present.words
     live_plot(mixture(trace, words, experts, names_of(session.present), position=position), key="mixture")
     st.write(_sum_of_weights(trace, position))
-    with st.expander("The same, worked out"):
-        st.code("\n".join(_worked_out(trace, position)), language=None, wrap_lines=True)
+    worked = st.expander("The same, worked out", key="mixture_worked", on_change="rerun")
+    if (
+        worked.open
+    ):  # of sixteen experts it takes as long as the figure: it is written only when it is looked at
+        with worked:
+            st.code("\n".join(_worked_out(trace, position)), language=None, wrap_lines=True)
 
 
 def _sum_of_weights(trace: MoETrace, position: int) -> str:

@@ -1,6 +1,7 @@
 """The figures of "Experts": who is sent where, what one output is mixed from, how evenly the work is shared."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,42 +86,67 @@ def test_probability_0_is_paper_and_1_the_fullest_blue():
     assert heat.colorscale == ((0.0, "#fafafa"), (0.5, "#93b7dc"), (1.0, "#1d5296"))
 
 
+def marks_of(drawing):
+    """The marks that are shapes: {(token, expert): shape}."""
+    shapes = [shape for shape in drawing.figure.layout.shapes if shape.xsizemode == "pixel"]
+    return {(shape.yanchor, round(shape.xanchor)): shape for shape in shapes}
+
+
 def test_the_chosen_are_numbered_in_their_order_in_their_cells():
-    _, chosen, dropped = routed(TRACE, EXAMPLE.words, CLASSES).figure.data
-    marked = {
-        (token, expert): text for (token, expert), text in zip(chosen.customdata.tolist(), chosen.text, strict=True)
-    }  # fmt: skip
+    marks = marks_of(routed(TRACE, EXAMPLE.words, CLASSES))
     # Each word goes to its own class first, and then to the one that tends to follow.
-    assert marked == {
+    assert {place: mark.label.text for place, mark in marks.items()} == {
         (0, 0): "1", (0, 1): "2", (1, 1): "1", (1, 2): "2", (2, 2): "1", (2, 3): "2",
         (3, 3): "1", (3, 0): "2", (4, 0): "1", (4, 1): "2", (5, 1): "1", (5, 2): "2",
     }  # fmt: skip
-    assert [round(x) for x in chosen.x] == chosen.customdata[:, 1].tolist()
-    assert list(chosen.y) == chosen.customdata[:, 0].tolist()
-    assert (len(dropped.x), dropped.showlegend) == (0, False)
 
 
-def test_dropped_ones_have_another_sign_and_another_colour():
+def test_dropped_ones_have_another_sign_another_form_and_another_colour():
     # A capacity of ceil(2 · 2 / 4 · 1) = 1: the second of the two equal tokens is dropped by both experts.
-    _, chosen, dropped = routed(s8(capacity=1.0)).figure.data
-    assert chosen.customdata.tolist() == [[0, 0], [0, 1]]
-    assert dropped.customdata.tolist() == [[1, 0], [1, 1]]
+    marks = marks_of(routed(s8(capacity=1.0)))
+    assert {place: mark.label.text for place, mark in marks.items()} == {
+        (0, 0): "1", (0, 1): "2", (1, 0): "×", (1, 1): "×",
+    }  # fmt: skip
+    assert (marks[0, 0].type, marks[1, 0].type) == ("circle", "rect")
+    assert marks[0, 0].fillcolor != marks[1, 0].fillcolor
+
+
+def test_another_top_k_moves_marks_and_leaves_the_heatmap_as_it_is():
+    moe, before = RANDOM_TRACE.moe, routed(RANDOM_TRACE, RANDOM.words, 8 * ("e",))
+    after = routed(replace(moe, top_k=3).forward(RANDOM.x), RANDOM.words, 8 * ("e",))
+    assert len(marks_of(after)) == 16 * 3
+    assert after.figure.data == before.figure.data
+
+
+def many(capacity=None):
+    """65 tokens that go to two experts each: more marks than are shapes."""
+    return replace(s8(capacity=capacity).moe).forward([[1.0]] * 65)
+
+
+def test_very_many_marks_are_points_with_the_same_signs():
+    trace = many(capacity=1.0)  # ceil(65 · 2 / 4) = 33 of the 65 have room
+    heat, chosen, dropped = routed(trace, ["word"] * 65).figure.data
+    assert not marks_of(routed(trace, ["word"] * 65))
+    assert (len(chosen.x), len(dropped.x)) == (66, 64)
+    assert chosen.customdata.tolist()[:2] == [[0, 0], [0, 1]]
+    assert chosen.text[:2] == ("1", "2")
     assert (chosen.marker.symbol, dropped.marker.symbol) == ("circle", "x")
     assert chosen.marker.color != dropped.marker.color
     assert "dropped" in dropped.name
-    assert dropped.showlegend
+    assert not many().dropped.any()
+    assert routed(many(), ["word"] * 65).figure.data[2].showlegend is False
 
 
-def test_a_press_on_a_cell_or_a_mark_chooses_token_and_expert():
-    heat, chosen, dropped = routed(s8(capacity=1.0)).figure.data
-    for trace in (heat, chosen, dropped):
+def test_a_press_on_a_cell_or_a_point_chooses_token_and_expert():
+    for trace in routed(many(capacity=1.0), ["word"] * 65).figure.data:
         assert trace.meta == {"press": ["position", "expert"]}
+    heat, *_ = routed(s8()).figure.data
     assert heat.customdata[1][2].tolist() == [1, 2]
 
 
 def test_the_chosen_token_and_expert_are_framed_by_shapes_so_that_choosing_redraws_nothing():
     one = routed(TRACE, EXAMPLE.words, CLASSES, position=1, expert=2)
-    row, column = one.figure.layout.shapes
+    row, column = one.figure.layout.shapes[:2]
     assert (row.y0, row.y1, row.line.dash) == (0.5, 1.5, "solid")
     assert (column.x0, column.x1, column.line.dash) == (1.5, 2.5, "dot")
     assert one.figure.data == DRAWINGS["routing"].figure.data

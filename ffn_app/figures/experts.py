@@ -18,6 +18,8 @@ from ffn_core.moe import MoETrace
 
 MOST_NUMBERED = 8
 """Of more experts than that the cells have no room for their numbers."""
+MOST_SHAPES = 64
+"""So many marks on the heatmap are shapes, which move without drawing the heatmap again; more are a trace of points."""
 MOST_TALL = 16
 """More positions than that get thin rows."""
 MOST_TOLD = 16
@@ -63,18 +65,26 @@ def routing(
         # The space keeps the number clear of the mark at the left, also in a phone's narrow cells.
         numbers = [[f"\u2003{short_number(prob)}" for prob in row] for row in probs.tolist()]
         traces[0] |= {"text": numbers, "texttemplate": "%{text}", "showscale": False}
-    for dropped in (False, True):
-        at, slots = np.nonzero(trace.dropped == dropped)
-        traces.append(_marks(at, slots, trace.chosen[at, slots], dropped=dropped, small=not tall))
+    marks: list[dict[str, Any]] = []
+    if trace.chosen.size <= MOST_SHAPES:
+        marks = [
+            _disc(int(trace.chosen[p, slot]), p, slot, dropped=bool(dropped), small=not tall)
+            for (p, slot), dropped in np.ndenumerate(trace.dropped)
+        ]
+    else:
+        for dropped in (False, True):
+            at, slots = np.nonzero(trace.dropped == dropped)
+            traces.append(_marks(at, slots, trace.chosen[at, slots], dropped=dropped, small=not tall))
     look = layout(
         f"Router probabilities, tokens by experts [{n_positions}, {n_experts}]",
-        142 + (30 if tall else 16) * n_positions,
+        (110 if marks else 142) + (30 if tall else 16) * n_positions,
         shapes=[
             _frame(-0.5, n_experts - 0.5, position - 0.5, position + 0.5, "solid"),
             _frame(expert - 0.5, expert + 0.5, -0.5, n_positions - 0.5, "dot"),
+            *marks,
         ],
         title=_TITLE,
-        margin={"t": 76},
+        margin={"t": 44 if marks else 76},
         xaxis=_expert_axis(experts),
         yaxis={
             "title": {"text": "token"}, "tickvals": np.arange(n_positions), "ticktext": tokens,
@@ -98,6 +108,18 @@ def routing(
             for p, row in enumerate(probs.tolist())
         ],
     )
+
+
+def _disc(expert: int, position: int, slot: int, *, dropped: bool, small: bool) -> dict[str, Any]:
+    """A mark at the left of a chosen expert's cell, as a shape of so many pixels: its place, or a cross if dropped."""
+    radius = 7 if small else 10
+    return {
+        "type": "rect" if dropped else "circle",
+        "xsizemode": "pixel", "xanchor": expert - 0.35, "x0": -radius, "x1": radius,
+        "ysizemode": "pixel", "yanchor": position, "y0": -radius, "y1": radius,
+        "fillcolor": concept("values" if dropped else "output"), "line": {"width": 1.5, "color": _PAPER},
+        "label": {"text": "×" if dropped else str(slot + 1), "font": {"color": _PAPER, "size": 9 if small else 12}},
+    }  # fmt: skip
 
 
 def _marks(at: np.ndarray, slots: np.ndarray, chosen: np.ndarray, *, dropped: bool, small: bool) -> PlotTrace:
