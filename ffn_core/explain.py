@@ -98,8 +98,8 @@ def explain(
     numbers: Array = getattr(trace, stage)[at]
     index = _checked_index(index, numbers.size, stage)
     value = float(numbers[index])
-    name = _place(stage, *at, index)
-    total = _whole(short(value))
+    name = place(stage, *at, index)
+    total = whole(short(value))
     if stage in _PRODUCTS[type(trace)]:
         steps = _of_a_product(trace, stage, at, index)
     elif stage == "residual":
@@ -131,14 +131,14 @@ def _of_a_product(
     network = trace.moe if isinstance(trace, MoETrace) else trace.ffn
     pairs = zip(getattr(network, matrix)[index].tolist(), getattr(trace, vector)[at].tolist(), strict=True)
     terms = tuple(
-        Term(labels=(_place(matrix, index, i), _place(vector, *at, i)), factors=(w, v), product=w * v)
+        Term(labels=(place(matrix, index, i), place(vector, *at, i)), factors=(w, v), product=w * v)
         for i, (w, v) in enumerate(pairs)
     )
     biases: Array | None = None if bias_name is None else getattr(network, bias_name)
     if biases is None:
-        return _Steps(terms, 0.0, [_sum(terms)])
+        return _Steps(terms, 0.0, [sum_of(terms)])
     bias = float(biases[index])
-    return _Steps(terms, bias, [f"{_sum(terms)} + {_whole(factor(bias))}"])
+    return _Steps(terms, bias, [f"{sum_of(terms)} + {whole(factor(bias))}"])
 
 
 def _of_the_nonlinearity(trace: Trace | GatedTrace, at: tuple[int, ...], index: int) -> _Steps:
@@ -146,17 +146,17 @@ def _of_the_nonlinearity(trace: Trace | GatedTrace, at: tuple[int, ...], index: 
     function = activation(trace.ffn.activation)
     called = f"{function.label.split()[0]}({short(hidden)})"
     if isinstance(trace, Trace):
-        term = Term(labels=(_place("hidden", *at, index),), factors=(hidden,), product=activated)
+        term = Term(labels=(place("hidden", *at, index),), factors=(hidden,), product=activated)
         return _Steps((term,), 0.0, [called, function.steps(hidden)])
     factors = float(trace.gate[at][index]), float(trace.up[at][index])
-    labels = _place("gate", *at, index), _place("up", *at, index)
+    labels = place("gate", *at, index), place("up", *at, index)
     term = Term(labels=labels, factors=factors, product=activated)
     return _Steps((term,), 0.0, [f"{called}*{factor(factors[1])}", "*".join(map(factor, factors))])
 
 
 def _of_the_residual(trace: BlockTrace, at: tuple[int, ...], index: int) -> _Steps:
     addends = (("x", float(trace.x[at][index])), ("output", float(trace.output[at][index])))
-    terms = tuple(Term(labels=(_place(of, *at, index),), factors=(n,), product=n) for of, n in addends)
+    terms = tuple(Term(labels=(place(of, *at, index),), factors=(n,), product=n) for of, n in addends)
     return _Steps(terms, 0.0, [f"{short(terms[0].product)} + {factor(terms[1].product)}"])
 
 
@@ -168,16 +168,16 @@ def _of_the_experts(trace: MoETrace, at: tuple[int, ...], index: int) -> _Steps:
         if row is not None:
             number = float(part.output[index])
             labels = (
-                _place("routing_weights", *at, slot),
-                _place(f"experts[{part.expert}].output", row, index),
+                place("routing_weights", *at, slot),
+                place(f"experts[{part.expert}].output", row, index),
             )
             product = part.weight * number if part.weight else 0.0
             terms.append(Term(labels=labels, factors=(part.weight, number), product=product))
     if trace.shared is not None:
         number = float(trace.shared.output[at][index])
-        terms.append(Term(labels=(_place("shared.output", *at, index),), factors=(number,), product=number))
+        terms.append(Term(labels=(place("shared.output", *at, index),), factors=(number,), product=number))
     # Where the shared expert is alone, its number is the output, and where there is none, the output is 0.
-    formulas = [_sum(tuple(terms))] if any(len(term.factors) > 1 for term in terms) else []
+    formulas = [sum_of(tuple(terms))] if any(len(term.factors) > 1 for term in terms) else []
     return _Steps(tuple(terms), 0.0, formulas)
 
 
@@ -191,11 +191,11 @@ def _checked_index(index: int, size: int, stage: Stage) -> int:
     return number
 
 
-def _place(array: str, *indices: int) -> str:
+def place(array: str, *indices: int) -> str:
     return array + "".join(f"[{i}]" for i in indices)
 
 
-def _sum(terms: tuple[Term, ...]) -> str:
+def sum_of(terms: tuple[Term, ...]) -> str:
     """The products written out: all of a short sum, the greatest and the rest's sum of a long one."""
     kept = list(range(len(terms)))
     if len(terms) > _LONG:
@@ -208,7 +208,7 @@ def _sum(terms: tuple[Term, ...]) -> str:
     return " + ".join(written)
 
 
-def _whole(number: str) -> str:
+def whole(number: str) -> str:
     """`number` without the decimal point of a whole one: 0, (-1), 0.43."""
     return re.sub(r"\.0(?=\)?$)", "", number)
 
@@ -216,7 +216,7 @@ def _whole(number: str) -> str:
 def _to_the_digits_of(value: float, *addends: float) -> str:
     """`value` in the decimal places that its addends are written in, so that 1.0 + 0.4215 = 1.4215."""
     places = max(len(f"{Decimal(short(addend)):f}".partition(".")[2]) for addend in addends)
-    return _whole(repr(float(f"{round(value, places):.5g}")))
+    return whole(repr(float(f"{round(value, places):.5g}")))
 
 
 _LATEX_TOKEN = re.compile(

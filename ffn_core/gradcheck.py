@@ -10,8 +10,8 @@ Arrays are named as in `ffn_core.parameters`, x first: x, w1, b1, w2, b2; of a m
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,14 @@ class Checked:
 
     `skipped`, of that shape, marks the entries whose difference says nothing: moving them by h takes some hidden value
     from one side of a corner of the nonlinearity to the other, or some token to another expert. At ReLU's corner the
-    derivative is 0 by convention and the difference quotient is 0.5, and both are right.
+    derivative is 0 by convention and the difference quotient is 0.5, and both are right. `tried` marks those that were
+    moved at all, True for every one; the numeric gradient of the others is 0.
     """
 
     analytic: Array
     numeric: Array
     skipped: NDArray[np.bool_]
+    tried: NDArray[np.bool_] = field(default_factory=lambda: np.array(True))
 
     def __post_init__(self) -> None:
         """Make every array read-only."""
@@ -43,8 +45,13 @@ class Checked:
 
     @property
     def n_skipped(self) -> int:
-        """How many entries are not compared."""
+        """How many entries were tried, but are not compared."""
         return int(self.skipped.sum())
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Which entries are compared."""
+        return self.tried & ~self.skipped
 
     @property
     def relative_error(self) -> float:
@@ -54,7 +61,7 @@ class Checked:
         entry near 0 would be called wrong for nothing. It is 0 where both are 0 and where nothing is left to compare,
         and NaN where a gradient is.
         """
-        analytic, numeric = self.analytic[~self.skipped], self.numeric[~self.skipped]
+        analytic, numeric = self.analytic[self.compared], self.numeric[self.compared]
         with np.errstate(all="ignore"):
             error = np.abs(analytic - numeric).max(initial=0.0)
             scale = np.maximum(np.abs(analytic), np.abs(numeric)).max(initial=0.0)
@@ -62,12 +69,18 @@ class Checked:
 
 
 def check(
-    ffn: Layer, x: ArrayLike, d_output: ArrayLike, h: float = 1e-6, names: Iterable[str] | None = None
+    ffn: Layer,
+    x: ArrayLike,
+    d_output: ArrayLike,
+    h: float = 1e-6,
+    names: Iterable[str] | None = None,
+    most: int | None = None,
 ) -> dict[str, Checked]:
     """The gradients of sum(d_output * output) from `backward` and from central differences, by array.
 
     `ffn` is an FFN, a GatedFFN or an MoE, x [..., d_model], d_output of output's shape. `names` chooses arrays, None
-    all of them: every entry takes two forward passes. A ValueError says which name, shape or h does not fit.
+    all of them. Every entry takes two forward passes: `most` bounds how many of each array are tried, spread evenly over
+    it. A ValueError says which name, shape or h does not fit.
     """
     if not (math.isfinite(h) and h > 0):
         raise ValueError(f"h must be a finite number above 0, got {h!r}")
@@ -88,24 +101,31 @@ def check(
 
     checked = {}
     for name in chosen:
-        numeric, skipped = np.zeros(arrays[name].shape), np.zeros(arrays[name].shape, np.bool_)
-        for index in np.ndindex(numeric.shape):
+        numeric = np.zeros(arrays[name].shape)
+        skipped, tried = np.zeros_like(numeric, np.bool_), np.zeros_like(numeric, np.bool_)
+        for index in _spread(numeric.shape, most):
+            tried[index] = True
             up, down = moved(name, index, h), moved(name, index, -h)
             with np.errstate(all="ignore"):
                 numeric[index] = (d_output * (up.output - down.output)).sum() / (2 * h)
             skipped[index] = not _same_branch(up, down)
-        checked[name] = Checked(analytic=analytic[name], numeric=numeric, skipped=skipped)
+        checked[name] = Checked(analytic=analytic[name], numeric=numeric, skipped=skipped, tried=tried)
     return checked
 
 
 def relative_errors(
-    ffn: Layer, x: ArrayLike, d_output: ArrayLike, h: float = 1e-6, names: Iterable[str] | None = None
+    ffn: Layer,
+    x: ArrayLike,
+    d_output: ArrayLike,
+    h: float = 1e-6,
+    names: Iterable[str] | None = None,
+    most: int | None = None,
 ) -> dict[str, float]:
     """`Checked.relative_error` for x and each parameter array of `ffn`; arguments as in `check`.
 
     Right gradients of values of about unit size give some 1e-9 at the usual h, wrong ones 1e-3 or more.
     """
-    return {name: one.relative_error for name, one in check(ffn, x, d_output, h, names).items()}
+    return {name: one.relative_error for name, one in check(ffn, x, d_output, h, names, most).items()}
 
 
 def error_by_step(
@@ -114,6 +134,7 @@ def error_by_step(
     d_output: ArrayLike,
     steps: Iterable[float],
     names: Iterable[str] | None = None,
+    most: int | None = None,
 ) -> Array:
     """The greatest of `relative_errors` for each h of `steps`, such as np.logspace(-12, -1, 23): [n_steps].
 
@@ -121,8 +142,15 @@ def error_by_step(
     and so leaves fewer entries to compare.
     """
     names = None if names is None else list(names)
-    errors = [list(relative_errors(ffn, x, d_output, h, names).values()) for h in steps]
+    errors = [list(relative_errors(ffn, x, d_output, h, names, most).values()) for h in steps]
     return np.array([np.max(each, initial=0.0) for each in errors])
+
+
+def _spread(shape: tuple[int, ...], most: int | None) -> Iterator[tuple[int, ...]]:
+    """The indices of an array of that shape, at most `most` of them, spread evenly in row-major order."""
+    size = math.prod(shape)
+    n = size if most is None else min(most, size)
+    return (tuple(int(i) for i in np.unravel_index(k * size // n, shape)) for k in range(n))
 
 
 def _double(array: Array) -> Array:

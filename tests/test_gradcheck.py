@@ -211,6 +211,22 @@ def test_the_error_of_a_step_is_the_greatest_of_its_relative_errors():
     assert error_by_step(ffn, x, d_output, []).shape == (0,)
 
 
+# A few entries of many
+
+
+def test_a_bound_tries_so_many_entries_of_each_array_and_compares_no_other():
+    ffn, x = FFN.random(4, 16, seed=1), np.array([[0.5, -1.0, 2.0, 0.25]])
+    result = check(ffn, x, np.ones((1, 4)), most=10)
+    assert {name: int(one.tried.sum()) for name, one in result.items()} == {
+        "x": 4, "w1": 10, "b1": 10, "w2": 10, "b2": 4,
+    }  # fmt: skip
+    w1 = result["w1"]
+    assert not w1.numeric[~w1.tried].any()
+    assert w1.tried.any(axis=0).all(), "they are spread over all columns"
+    assert w1.relative_error < 1e-7
+    assert not result["x"].skipped.any()
+
+
 # What is refused
 
 
