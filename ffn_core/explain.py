@@ -192,6 +192,7 @@ def _checked_index(index: int, size: int, stage: Stage) -> int:
 
 
 def place(array: str, *indices: int) -> str:
+    """The name of an entry: w1[3][0]."""
     return array + "".join(f"[{i}]" for i in indices)
 
 

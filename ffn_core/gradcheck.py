@@ -74,6 +74,7 @@ def check(
     d_output: ArrayLike,
     h: float = 1e-6,
     names: Iterable[str] | None = None,
+    *,
     most: int | None = None,
 ) -> dict[str, Checked]:
     """The gradients of sum(d_output * output) from `backward` and from central differences, by array.
@@ -119,13 +120,14 @@ def relative_errors(
     d_output: ArrayLike,
     h: float = 1e-6,
     names: Iterable[str] | None = None,
+    *,
     most: int | None = None,
 ) -> dict[str, float]:
     """`Checked.relative_error` for x and each parameter array of `ffn`; arguments as in `check`.
 
     Right gradients of values of about unit size give some 1e-9 at the usual h, wrong ones 1e-3 or more.
     """
-    return {name: one.relative_error for name, one in check(ffn, x, d_output, h, names, most).items()}
+    return {name: one.relative_error for name, one in check(ffn, x, d_output, h, names, most=most).items()}
 
 
 def error_by_step(
@@ -134,6 +136,7 @@ def error_by_step(
     d_output: ArrayLike,
     steps: Iterable[float],
     names: Iterable[str] | None = None,
+    *,
     most: int | None = None,
 ) -> Array:
     """The greatest of `relative_errors` for each h of `steps`, such as np.logspace(-12, -1, 23): [n_steps].
@@ -142,7 +145,7 @@ def error_by_step(
     and so leaves fewer entries to compare.
     """
     names = None if names is None else list(names)
-    errors = [list(relative_errors(ffn, x, d_output, h, names, most).values()) for h in steps]
+    errors = [list(relative_errors(ffn, x, d_output, h, names, most=most).values()) for h in steps]
     return np.array([np.max(each, initial=0.0) for each in errors])
 
 
