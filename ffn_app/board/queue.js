@@ -5,10 +5,14 @@
 // loses none; Python skips numbers it has seen, so none is applied twice. One message is under way at a
 // time: what is typed meanwhile goes with the next. Modules are loaded once a page, so the board and
 // the frame share this log, and their actions keep their order.
+//
+// A reload opens the address of the moment in which it began. What Python applied while the old page was still there is
+// not in that address, and no longer in the log: so what was applied last is stored for a while, too.
 
 const STORE = "hourglass-log";
 const RESEND_AFTER_MS = 2000;
 const LEAVING_MS = 2500;
+const RECENT_MS = 10_000;
 const CHOICE = new Set(["kind", "family", "position", "neuron", "expert"]);
 const LATEST_ONLY = new Set(["look", "view"]);
 
@@ -17,7 +21,7 @@ const newClient = () => Array.from(crypto.getRandomValues(new Uint8Array(9)), (b
 function restored() {
   try {
     const stored = JSON.parse(sessionStorage.getItem(STORE));
-    if (stored && Array.isArray(stored.log) && stored.log.length) return stored;
+    if (stored && Array.isArray(stored.log) && Array.isArray(stored.recent)) return stored;
   } catch {
     // No storage (a private window may refuse it), or not ours: begin anew.
   }
@@ -28,6 +32,7 @@ const state = {
   client: newClient(),
   seq: 0,
   log: [],
+  recent: [], // what was applied last, each with the token of the scenario before: { from, events, at }
   token: null, // the scenario, as Python names it, that the log follows
   family: null, // the family of scenarios that the open page shows: an event is meant for its own
   send: null,
@@ -40,8 +45,9 @@ const state = {
 
 function persist() {
   try {
-    if (!state.log.length) sessionStorage.removeItem(STORE);
-    else sessionStorage.setItem(STORE, JSON.stringify({ token: state.token, log: state.log.map((e) => e.event) }));
+    state.recent = state.recent.filter(({ at }) => at > Date.now() - RECENT_MS);
+    if (!state.log.length && !state.recent.length) sessionStorage.removeItem(STORE);
+    else sessionStorage.setItem(STORE, JSON.stringify({ token: state.token, log: state.log.map((e) => e.event), recent: state.recent }));
   } catch {
     // Full or refused: the log still lives in this page.
   }
@@ -103,23 +109,32 @@ export function push(done) {
   return state.seq;
 }
 
+/** What the page before this one had still to send when it went, for a page that begins with the scenario `token`. */
+function unfinished(token) {
+  const { token: last, log, recent } = state.fromStore;
+  if (last === token) return log;
+  if (performance.getEntriesByType("navigation")[0]?.type !== "reload") return [];
+  const first = recent.findIndex(({ from, at }) => from === token && at > Date.now() - RECENT_MS);
+  return first < 0 ? [] : [...recent.slice(first).flatMap(({ events }) => events), ...log];
+}
+
 /** Called with each message from Python: which client it knows, and the last number it applied. */
 export function receive({ client, applied, token, family }) {
-  const first = state.token === null;
+  const before = state.token;
   state.token = token;
   state.family = family;
-  if (first && state.fromStore) {
+  if (before === null && state.fromStore) {
     // What a reload caught under way, if this is still the scenario that it was meant for.
-    if (state.fromStore.token === token) {
-      for (const event of state.fromStore.log) {
-        state.seq += 1;
-        state.log.unshift({ seq: state.seq, event, sent: false });
-      }
-      state.log.sort((a, b) => a.seq - b.seq);
+    for (const event of unfinished(token)) {
+      state.seq += 1;
+      state.log.unshift({ seq: state.seq, event, sent: false });
     }
+    state.log.sort((a, b) => a.seq - b.seq);
     state.fromStore = null;
   }
   if (client === state.client) {
+    const events = state.log.filter((entry) => entry.seq <= applied).map((entry) => entry.event);
+    if (events.length) state.recent.push({ from: before, events, at: Date.now() });
     state.log = state.log.filter((entry) => entry.seq > applied);
     if (!state.log.some((entry) => entry.sent)) state.busy = false;
   } else {

@@ -54,6 +54,20 @@ def test_a_reload_keeps_the_edits_also_the_one_typed_just_before_it(visitor: Vis
     visitor.shows("hidden", "1.23 0.37 0.63 0.57 0.51 0.61 0.39 0.49")
 
 
+def test_an_edit_applied_after_a_reload_has_begun_is_not_lost_but_an_older_link_opens_as_it_is(visitor: Visitor):
+    visitor.edit("w1[0][0]", "0.9")
+    visitor.wait_for_link(lambda scenario: len(scenario.edits) == 1)
+    older = visitor.page.url
+    visitor.edit("b1[1]", "-1")
+    visitor.wait_for_link(lambda scenario: len(scenario.edits) == 2)
+    # The reload opens the address of the moment in which it began, when the second edit was not in it yet.
+    visitor.page.evaluate("(older) => { history.replaceState(null, '', older); location.reload(); }", older)
+    visitor.ready().shows("hidden", EDITED_HIDDEN)
+    visitor.wait_for_link(lambda scenario: len(scenario.edits) == 2)
+    visitor.page.goto(older)
+    visitor.ready().shows("hidden", "1.23 0.37 0.63 0.57 0.51 0.61 0.39 0.49")
+
+
 def test_a_page_change_keeps_the_edits_and_the_link(visitor: Visitor):
     visitor.edit("w1[0][0]", "0.9")
     visitor.edit("b1[1]", "-1")
