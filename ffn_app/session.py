@@ -16,9 +16,13 @@ import numpy as np
 from ffn_app.look import Look, chosen_by
 from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
+from ffn_core.bases import MAX_D_MODEL
 from ffn_core.counting import MAX_CONTEXT, MODELS
+from ffn_core.descent import STARTS as OBJECTIVES
+from ffn_core.descent import Objective, Start
 from ffn_core.examples import EXAMPLES, VARIANTS
 from ffn_core.examples import example as example_called
+from ffn_core.explain_backward import read_entry
 from ffn_core.families import kind_of
 from ffn_core.matrix_text import parse_matrix, parse_number
 from ffn_core.scenario import Edit, EditError, Scenario
@@ -52,6 +56,7 @@ MOST_UNDO = 400
 MOST_EDITS = 2000
 MOST_SHAPE_EDITS = 200
 MOST_READING = 100.0
+MOST_TARGET = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,9 @@ class View:
     """How the scenario is looked at: what a link says besides the scenario itself.
 
     `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read; `expert` the one that
-    is looked into; `length` the context length for which costs are counted, and `causal` how.
+    is looked into; `length` the context length for which costs are counted, and `causal` how. `start`, `coordinate` and
+    `target` say what the backward pass starts from (`ffn_core.descent.Objective`), and `entry` of which entry the
+    gradient is explained (`ffn_core.explain_backward.Entry.text`).
     """
 
     position: int = 0
@@ -70,6 +77,17 @@ class View:
     expert: int = 0
     length: int = 1024
     causal: bool = False
+    start: Start = "target"
+    coordinate: int = 0
+    target: tuple[float, ...] = ()
+    entry: str | None = None
+
+    @property
+    def objective(self) -> Objective:
+        """What the backward pass starts from, at the chosen position."""
+        return Objective(
+            start=self.start, position=self.position, coordinate=self.coordinate, target=self.target
+        )
 
     def to_query(self) -> dict[str, str]:
         """The parts that are not the default, as link parameters."""
@@ -82,6 +100,10 @@ class View:
             "q": self.expert or None,
             "t": None if self.length == View.length else self.length,
             "h": 1 if self.causal else None,
+            "d": None if self.start == View.start else self.start,
+            "i": self.coordinate or None,
+            "y": ",".join(str(number) for number in self.target) or None,
+            "g": self.entry,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -106,6 +128,10 @@ class View:
             expert=number("q") or 0,
             length=max(1, min(MAX_CONTEXT, number("t") or cls.length)),
             causal=number("h") == 1,
+            start=next((start for start in OBJECTIVES if start == query.get("d")), cls.start),
+            coordinate=number("i") or 0,
+            target=_target_of(query.get("y", "")),
+            entry=query.get("g", "")[:40] or None,
         )
 
     def within(self, scenario: Looked) -> "View":
@@ -121,7 +147,42 @@ class View:
             neuron=self.neuron if inside else None,
             step=self.step if self.step in range(4) else None,
             expert=min(self.expert, sizes.get("n_experts", 1) - 1),
+            coordinate=min(self.coordinate, sizes["d_model"] - 1),
+            target=_without_trailing_zeros(self.target[: sizes["d_model"]]),
+            entry=self.entry if self.entry and _is_entry(self.entry, scenario) else None,
         )
+
+
+def _target_of(text: str) -> tuple[float, ...]:
+    """The numbers of a target in a link; none of them where one makes no sense."""
+    if not text or text.count(",") >= MAX_D_MODEL:
+        return ()
+    try:
+        target = tuple(parse_number(number) for number in text.split(","))
+    except ValueError:
+        return ()
+    return target if _is_target(target) else ()
+
+
+def _is_target(value: Any) -> bool:
+    return (
+        type(value) is tuple
+        and len(value) <= MAX_D_MODEL
+        and all(type(number) is float and abs(number) <= MOST_TARGET for number in value)
+    )
+
+
+def _without_trailing_zeros(target: tuple[float, ...]) -> tuple[float, ...]:
+    """The same target, in which missing numbers are 0, in its shortest form."""
+    n = len(target)
+    while n and target[n - 1] == 0:
+        n -= 1
+    return target[:n]
+
+
+def _is_entry(text: str, scenario: Scenario) -> bool:
+    """Whether a dense scenario has that entry; gradients of other networks are not drawn."""
+    return scenario.family == "dense" and read_entry(text, scenario.build()[0]) is not None
 
 
 class Step(NamedTuple):
@@ -370,6 +431,10 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "expert": _is_count,
     "length": lambda value: _is_count(value) and 1 <= value <= MAX_CONTEXT,
     "causal": lambda value: type(value) is bool,
+    "start": lambda value: value in OBJECTIVES,
+    "coordinate": _is_count,
+    "target": _is_target,
+    "entry": lambda value: value is None or (type(value) is str and len(value) <= 40),
 }
 """What a visitor may set of a View, each with what is a sound value of it."""
 
@@ -420,7 +485,8 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, scenario)
-    view = View(compare=session.view.compare, length=session.view.length, causal=session.view.causal)
+    kept = {name: getattr(session.view, name) for name in ("compare", "length", "causal", "start")}
+    view = View(**kept)
     return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 
 

@@ -6,6 +6,7 @@ so the reducer must take each number once. Nothing in a message can be trusted: 
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -488,6 +489,67 @@ def test_words_that_would_break_a_label_are_refused(word):
 )
 def test_a_links_view_is_taken_as_far_as_the_scenario_reaches(query, view):
     assert open_session(query).view == view
+
+
+@pytest.mark.parametrize(
+    ("query", "view"),
+    [
+        ({"d": "ones"}, View(start="ones")),
+        ({"d": "one", "i": "3"}, View(start="one", coordinate=3)),
+        ({"y": "1.0,-0.5,0.0,0.25"}, View(target=(1.0, -0.5, 0.0, 0.25))),
+        ({"g": "w1.7.3"}, View(entry="w1.7.3")),
+        # Of four coordinates: what is beyond them, or no number, or no entry, is dropped.
+        ({"d": "two", "i": "9", "y": "1,2,3,4,5"}, View(coordinate=3, target=(1.0, 2.0, 3.0, 4.0))),
+        ({"y": "1,x,3"}, View()),
+        ({"y": "1e9"}, View()),
+        ({"y": "0," * 300}, View()),
+        ({"y": "nan"}, View()),
+        ({"g": "w1.8.0"}, View()),
+        ({"g": "w1.0"}, View()),
+        ({"g": "w3.0.0"}, View()),
+        ({"g": "w1.0.0.0<b>"}, View()),
+    ],
+)
+def test_a_link_says_where_the_backward_pass_starts_as_far_as_it_makes_sense(query, view):
+    assert open_session(query).view == view
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        View(start="one", coordinate=2, entry="hidden.5"),
+        View(target=(0.1, 0.0, -1e-7), position=1, entry="w2.3.7"),
+        View(start="ones", target=(1000.0,)),
+    ],
+)
+def test_a_link_keeps_where_the_backward_pass_starts_to_the_last_digit(view):
+    session = do(open_session({}), {"kind": "seen"})
+    query, _ = link(replace(session, view=view))
+    assert opened(query).view == view
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"start": "two"}, {"coordinate": -1}, {"target": [1.0]}, {"target": (1e4,)}, {"target": (1,)},
+        {"target": (float("nan"),)}, {"entry": 5}, {"entry": "w" * 41},
+    ],
+)  # fmt: skip
+def test_a_start_of_the_backward_pass_that_is_none_is_refused(fields):
+    session = do(open_session({}), {"kind": "view", **fields})
+    assert session.view == View()
+    assert session.problem is not None
+
+
+def test_an_entry_that_a_smaller_network_does_not_have_is_let_go_and_a_target_is_cut():
+    start = opened("y=1,2,3,4&g=w1.7.3&i=3")
+    session = do(start, edit("d_ff", [], 4), edit("d_model", [], 2))
+    assert session.view == View(target=(1.0, 2.0), coordinate=1)
+
+
+def test_another_example_keeps_the_kind_of_start_but_not_the_target():
+    session = do(opened("d=ones&y=1&g=w1.0.0"), {"kind": "base", "name": "cat"})
+    assert session.view == View(start="ones")
 
 
 def test_a_neuron_that_a_smaller_network_does_not_have_is_let_go():
