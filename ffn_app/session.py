@@ -27,6 +27,7 @@ from ffn_core.families import kind_of
 from ffn_core.matrix_text import parse_matrix, parse_number
 from ffn_core.scenario import Edit, EditError, Scenario
 from ffn_core.shape_scenario import ShapeScenario
+from ffn_core.traps import NAMES as TRAPS
 
 Family = Literal["dense", "gated", "experts", "shape"]
 Looked = Scenario | ShapeScenario
@@ -66,7 +67,7 @@ class View:
     `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read; `expert` the one that
     is looked into; `length` the context length for which costs are counted, and `causal` how. `start`, `coordinate` and
     `target` say what the backward pass starts from (`ffn_core.descent.Objective`), and `entry` of which entry the
-    gradient is explained (`ffn_core.explain_backward.Entry.text`).
+    gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open.
     """
 
     position: int = 0
@@ -81,6 +82,7 @@ class View:
     coordinate: int = 0
     target: tuple[float, ...] = ()
     entry: str | None = None
+    trap: str = TRAPS[0]
 
     @property
     def objective(self) -> Objective:
@@ -104,6 +106,7 @@ class View:
             "i": self.coordinate or None,
             "y": ",".join(str(number) for number in self.target) or None,
             "g": self.entry,
+            "trap": None if self.trap == View.trap else self.trap,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -132,6 +135,7 @@ class View:
             coordinate=number("i") or 0,
             target=_target_of(query.get("y", "")),
             entry=query.get("g", "")[:40] or None,
+            trap=query["trap"] if query.get("trap") in TRAPS else cls.trap,
         )
 
     def within(self, scenario: Looked) -> "View":
@@ -435,6 +439,7 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "coordinate": _is_count,
     "target": _is_target,
     "entry": lambda value: value is None or (type(value) is str and len(value) <= 40),
+    "trap": lambda value: value in TRAPS,
 }
 """What a visitor may set of a View, each with what is a sound value of it."""
 
@@ -485,7 +490,7 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, scenario)
-    kept = {name: getattr(session.view, name) for name in ("compare", "length", "causal", "start")}
+    kept = {name: getattr(session.view, name) for name in ("compare", "length", "causal", "start", "trap")}
     view = View(**kept)
     return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 
