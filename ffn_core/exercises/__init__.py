@@ -4,7 +4,7 @@ A number is worked out by hand, a scenario is set until it does what was asked, 
 each known mistake would give, comes from `ffn_core`; `marking` compares, here and in the student's browser.
 """
 
-from ffn_core.exercises import code
+from ffn_core.exercises import to_write
 from ffn_core.exercises.exercise import (
     CodeExercise,
     Exercise,
@@ -28,6 +28,14 @@ __all__ = [
     "Verdict",
 ]
 
-_ALL: tuple[Exercise, ...] = (code.FORWARD,)
+_ALL: tuple[Exercise, ...] = (
+    to_write.HIDDEN,
+    to_write.FORWARD,
+    to_write.GELU,
+    to_write.FORWARD_GELU,
+    to_write.GATED,
+    to_write.TOP2,
+    to_write.BACKWARD,
+)
 
 EXERCISES: dict[str, Exercise] = {exercise.name: exercise for exercise in _ALL}

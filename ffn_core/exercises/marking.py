@@ -209,7 +209,7 @@ def _explaining(outcomes, sheet):
     best, most = None, 0
     for name in sheet["mistakes"]:
         fits = [_fits(outcome, outcome["case"]["wrong"][name], sheet["tolerance"]) for outcome in outcomes]
-        failing = [(outcome, fit) for outcome, fit in zip(outcomes, fits) if outcome["kind"]]
+        failing = [(outcome, fit) for outcome, fit in zip(outcomes, fits, strict=True) if outcome["kind"]]
         seen = [outcome for outcome, _ in failing if outcome["numbers"] is not None]
         # An IndexError alone says too little: some numbers must fit as well.
         if seen and all(fit for _, fit in failing) and fits.count(True) > most:
@@ -218,14 +218,16 @@ def _explaining(outcomes, sheet):
 
 
 def _fits(outcome, alternatives, tolerance):
-    for values in alternatives:
-        if values is None:
-            if outcome["kind"] == _BEYOND:
-                return True
-        elif outcome["numbers"] is not None and len(values) == len(outcome["numbers"]):
-            if all(_near(got, value, tolerance) for got, value in zip(outcome["numbers"], values)):
-                return True
-    return False
+    """Whether the outcome is one of what a mistake gives."""
+    got = outcome["numbers"]
+    if got is None:
+        return outcome["kind"] == _BEYOND and None in alternatives
+    return any(
+        values is not None
+        and len(values) == len(got)
+        and all(_near(number, value, tolerance) for number, value in zip(got, values, strict=True))
+        for values in alternatives
+    )
 
 
 def _only_square(outcomes):
@@ -247,7 +249,7 @@ def _read(result, expected, parts):
     if len(result) != len(parts):
         return "wrong-length", "Return " + wanted + ". The result has " + str(len(result)) + " entries.", None
     every, problems = [], {}
-    for name, part, numbers in zip(parts, result, expected):
+    for name, part, numbers in zip(parts, result, expected, strict=True):
         if part is None:
             return "returned-none", name + " is None. Return a list of numbers for it.", None
         code, message, found = _read_one(part, numbers, name)
@@ -328,7 +330,7 @@ def _place(at, expected, parts):
         return "result"
     if parts is None:
         return "result[" + str(at) + "]"
-    for name, numbers in zip(parts, expected):
+    for name, numbers in zip(parts, expected, strict=True):
         if at < len(numbers):
             return name + "[" + str(at) + "]"
         at -= len(numbers)
@@ -341,7 +343,7 @@ def _copy(value):
 
 def _same(one, other):
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(_same(a, b) for a, b in zip(one, other))
+        return len(one) == len(other) and all(_same(a, b) for a, b in zip(one, other, strict=True))
     return isinstance(one, list) == isinstance(other, list) and one == other
 
 
@@ -357,6 +359,10 @@ def _raised(error):
         return "Your code ended the program. Return the result instead."
     if isinstance(error, EOFError):
         return "Your code waits for input(). All that it needs is in the arguments."
+    if isinstance(error, OverflowError):
+        return (
+            "A number grew too large, as exp(1000) does. Subtract the greatest from all of them before exp."
+        )
     if isinstance(error, IndexError):
         return "Your code reads beyond the end of a list. Check where each row starts, and how long it is."
     return CODES["error"] + " The last line of the traceback says which."

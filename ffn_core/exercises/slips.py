@@ -1,20 +1,27 @@
-"""What each known mistake in a dense forward pass gives, computed by the network itself with that mistake in it.
+"""What each known mistake gives, computed by the network itself with that mistake in it.
 
-A slip is a changed network or input whose trace is the mistake's. So there is no second formula here: only weights
-read in another way, other biases, another nonlinearity.
+A slip is a changed network or input whose numbers are the mistake's. So there is no second formula here: only weights
+read in another way, other biases, another nonlinearity. A table says each mistake's diagnosis, a code of `marking`,
+with a sentence that helps; of two that fit a solution equally well, the first is said.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from ffn_core.activations import ACTIVATIONS, Array
-from ffn_core.dense import FFN, Trace
+from ffn_core.dense import FFN, Gradients, Trace
+from ffn_core.gated import GatedFFN, GatedTrace
+from ffn_core.moe import route
+
+Mistakes = Mapping[str, tuple[str, str]]
+Wrong = tuple[str, Array | None]
+"""The name of a mistake, and the numbers that it gives; None where it reads beyond the end of a list."""
 
 FORMS_OF_GELU = ("gelu", "gelu_tanh", "gelu_quick")
 
-# {name: (code, sentence)}; of two that fit equally well the first is said.
 DENSE_MISTAKES: dict[str, tuple[str, str]] = {
     "stride-d": (
         "stride",
@@ -90,6 +97,159 @@ DENSE_MISTAKES: dict[str, tuple[str, str]] = {
     "last-product-lost": (
         "wrong-values",
         "The last product of each row is missing: range(n) ends at n - 1 already.",
+    ),
+}
+
+
+HIDDEN_MISTAKES: dict[str, tuple[str, str]] = {
+    "stride-h": (
+        "stride",
+        "W1 was read with rows of H numbers. Row i of W1 starts at i*D: it has an entry for each of the D inputs.",
+    ),
+    "transposed-w1": DENSE_MISTAKES["transposed-w1"],
+    "missing-b1": DENSE_MISTAKES["missing-b1"],
+    "clamped-output": (
+        "wrong-activation",
+        "The nonlinearity was applied already. hidden is its argument, what comes before it.",
+    ),
+    **{name: DENSE_MISTAKES[name] for name in DENSE_MISTAKES if DENSE_MISTAKES[name][0] == "wrong-values"},
+}
+del HIDDEN_MISTAKES["residual-added"]
+
+GELU_MISTAKES: dict[str, tuple[str, str]] = {
+    "factor-lost": (
+        "wrong-activation",
+        "This is Phi(z), a share between 0 and 1. GELU is that share of z: z * Phi(z).",
+    ),
+    "half-lost": ("wrong-values", "The factor 0.5 was left out: Phi(z) = 0.5 * (1 + erf(z / sqrt(2)))."),
+    "root-lost": (
+        "wrong-values",
+        "erf was given z. It takes z / sqrt(2): the normal distribution's Phi has that factor inside.",
+    ),
+    "root-times": ("wrong-values", "erf was given z * sqrt(2). It takes z / sqrt(2)."),
+    "one-lost": ("wrong-values", "The 1 was left out: Phi(z) = 0.5 * (1 + erf(z / sqrt(2)))."),
+    "sign": (
+        "wrong-values",
+        "The sign is turned somewhere: this is z * Phi(-z), which falls where GELU rises.",
+    ),
+}
+
+GATED_MISTAKES: dict[str, tuple[str, str]] = {
+    "stride-d": DENSE_MISTAKES["stride-d"],
+    "stride-h": DENSE_MISTAKES["stride-h"],
+    "transposed-in": (
+        "transposed",
+        "Wgate and Wup were read down their columns. Row i belongs to neuron i: it sums W[i*D + j] * x[j] over j.",
+    ),
+    "transposed-out": (
+        "transposed",
+        "Wdown was read down its columns. Row i belongs to output i: it sums Wdown[i*H + j] * activated[j] over j.",
+    ),
+    "transposed-all": DENSE_MISTAKES["transposed-both"],
+    "no-activation": (
+        "wrong-activation",
+        "The gate did not go through SiLU: activated = silu(Wgate @ x) * (Wup @ x).",
+    ),
+    "roles-exchanged": (
+        "wrong-activation",
+        "SiLU was applied to the up branch. It belongs to the gate; up stays linear.",
+    ),
+    "of-the-product": (
+        "wrong-activation",
+        "SiLU was applied to the product. It belongs to the gate alone: silu(gate) * up.",
+    ),
+    "both-activated": (
+        "wrong-activation",
+        "SiLU was applied to both branches. up stays linear: silu(gate) * up.",
+    ),
+    "added": ("wrong-values", "The two branches were added. They are multiplied: silu(gate) * up."),
+    "up-lost": ("wrong-values", "The up branch has no effect: activated = silu(gate) * up."),
+    "gate-lost": ("wrong-values", "The gate has no effect: activated = silu(gate) * up."),
+    "clamped-output": (
+        "clamped-output",
+        "The output went through a nonlinearity as well. Only the gate does.",
+    ),
+    "residual-added": DENSE_MISTAKES["residual-added"],
+}
+
+TOP2_MISTAKES: dict[str, tuple[str, str]] = {
+    "not-renormalized": (
+        "wrong-values",
+        "The two weights do not sum to 1: they are shares of all experts. Take the softmax over the two chosen "
+        "logits only.",
+    ),
+    "all-experts": (
+        "wrong-values",
+        "Every expert got a weight. Only the two with the greatest logits do; the others get 0.",
+    ),
+    "top-1": ("wrong-values", "Only one expert got a weight. Choose the best two."),
+    "top-3": ("wrong-values", "Three experts got a weight. Choose the best two."),
+    "lowest": ("wrong-values", "The two smallest logits were chosen. Choose the two greatest."),
+    "late-tie": (
+        "wrong-values",
+        "Of equal logits the later one was chosen. Here the lower index goes first.",
+    ),
+    "exchanged": ("wrong-values", "The two weights are exchanged: the greater logit has the greater weight."),
+    "equal-shares": ("wrong-values", "Both weights are 1/2. They are the softmax of the two chosen logits."),
+    "no-exp": ("wrong-values", "The logits were divided by their sum. A softmax takes exp of them first."),
+    "logits": ("wrong-values", "These are the chosen logits themselves. Their softmax is asked for."),
+}
+
+BACKWARD_MISTAKES: dict[str, tuple[str, str]] = {
+    "stride-w2": (
+        "stride",
+        "On the way back W2 was read with rows of D numbers. Row i of W2 starts at i*H: d_activated[j] sums "
+        "dy[i] * W2[i*H + j] over i.",
+    ),
+    "stride-w1": (
+        "stride",
+        "On the way back W1 was read with rows of H numbers. Row j of W1 starts at j*D: dx[k] sums "
+        "d_hidden[j] * W1[j*D + k] over j.",
+    ),
+    "transposed-w2": (
+        "transposed",
+        "On the way back W2 was read as if it were H by D. d_activated[j] sums dy[i] * W2[i*H + j] over i.",
+    ),
+    "transposed-w1": (
+        "transposed",
+        "On the way back W1 was read as if it were D by H. dx[k] sums d_hidden[j] * W1[j*D + k] over j.",
+    ),
+    "transposed-gradients": (
+        "transposed",
+        "A gradient has the shape of its matrix: dW1 is H by D, dW2 is D by H, both row by row.",
+    ),
+    "b1-lost-forward": ("missing-bias", "The forward pass was repeated without b1: hidden = W1 @ x + b1."),
+    "bias-gradient-lost": (
+        "missing-bias",
+        "The gradient of a bias is missing: db2 is dy, db1 is d_hidden.",
+    ),
+    "no-mask": (
+        "wrong-activation",
+        "ReLU has a derivative: where hidden is not above 0, nothing comes back. d_hidden = d_activated * (hidden > 0).",
+    ),
+    "no-mask-b1": (
+        "wrong-activation",
+        "db1 was taken before the nonlinearity's derivative: it is d_hidden, not d_activated.",
+    ),
+    "dw2-of-hidden": (
+        "wrong-activation",
+        "dW2 was made with hidden. W2 met activated, what comes out of the ReLU: dW2[i*H + j] = dy[i] * activated[j].",
+    ),
+    "corner": (
+        "wrong-activation",
+        "At hidden = 0 the derivative of ReLU is taken to be 0: the mask is hidden > 0, not >= 0.",
+    ),
+    "residual-added": (
+        "wrong-values",
+        "dy was added to dx. That is the way around the FFN; here only the FFN itself is asked for.",
+    ),
+    "negated": (
+        "wrong-values",
+        "Every sign is turned. This is the step that lowers the loss; asked is the gradient.",
+    ),
+    "last-lost": (
+        "wrong-values",
+        "dx takes only one neuron: write += where = overwrites the sum.",
     ),
 }
 
@@ -215,3 +375,133 @@ def _columns(matrix: Array, keep: slice) -> Array:
     kept = np.zeros_like(matrix)
     kept[:, keep] = matrix[:, keep]
     return kept
+
+
+def gelu_slips(z: float) -> Iterator[Wrong]:
+    """Every way to get gelu(z) wrong that GELU_MISTAKES and `activation_mistakes` name."""
+    gelu, root = ACTIVATIONS["gelu"], np.sqrt(2)
+    right = np.asarray(gelu(z))
+    yield "factor-lost", np.asarray(special.ndtr(z))
+    yield "half-lost", 2 * right
+    yield "root-lost", gelu(z * root) / root
+    yield "root-times", gelu(z * 2) / 2
+    yield "one-lost", right - z / 2
+    yield "sign", z - right
+    for name in activation_mistakes("gelu"):
+        yield name, np.asarray(ACTIVATIONS[name](z))
+
+
+def gated_slips(trace: GatedTrace) -> Iterator[Wrong]:
+    """Every way to get a gated forward pass of a single x [d_model] wrong that GATED_MISTAKES and others name."""
+    ffn, x = trace.ffn, trace.x
+    d, h = ffn.d_model, ffn.d_ff
+    act = ACTIVATIONS[ffn.activation]
+
+    def run(w_gate: Array | None, w_up: Array | None, w_down: Array | None) -> Array | None:
+        if w_gate is None or w_up is None or w_down is None:
+            return None
+        return GatedFFN(w_gate=w_gate, w_up=w_up, w_down=w_down, activation=act.name).forward(x).output
+
+    def write(activated: Array) -> Array:
+        written: Array = activated @ ffn.w_down.T
+        return written
+
+    for cut in (False, True):
+        yield "stride-d", run(ffn.w_gate, ffn.w_up, _strided(ffn.w_down, d, cut))
+        yield "stride-h", run(_strided(ffn.w_gate, h, cut), _strided(ffn.w_up, h, cut), ffn.w_down)
+    for turn in (_turned, _turned_with_its_stride):
+        yield "transposed-in", run(turn(ffn.w_gate), turn(ffn.w_up), ffn.w_down)
+        yield "transposed-out", run(ffn.w_gate, ffn.w_up, turn(ffn.w_down))
+        yield "transposed-all", run(turn(ffn.w_gate), turn(ffn.w_up), turn(ffn.w_down))
+    yield "no-activation", write(trace.hidden * trace.up)
+    yield "roles-exchanged", run(ffn.w_up, ffn.w_gate, ffn.w_down)
+    yield "of-the-product", write(act(trace.hidden * trace.up))
+    yield "both-activated", write(trace.gate * act(trace.up))
+    yield "added", write(trace.gate + trace.up)
+    yield "up-lost", write(trace.gate)
+    yield "gate-lost", write(trace.up)
+    for clamp in (act, ACTIVATIONS["relu"]):
+        yield "clamped-output", clamp(trace.output)
+    yield "residual-added", trace.residual
+    for name in activation_mistakes(act.name):
+        made = GatedFFN(w_gate=ffn.w_gate, w_up=ffn.w_up, w_down=ffn.w_down, activation=name)
+        yield name, made.forward(x).output
+
+
+def weights_of_top(logits: list[float], k: int, renormalize: bool = True) -> Array:
+    """The routing weights in the experts' own places, 0 for those that are not chosen: [n_experts]."""
+    routing = route(logits, k, renormalize)
+    return _placed(routing.routing_weights, routing.chosen, len(logits))
+
+
+def top2_slips(logits: list[float]) -> Iterator[Wrong]:
+    """Every way to get the weights of the best two experts wrong that TOP2_MISTAKES names."""
+    n, numbers = len(logits), np.array(logits)
+    routing = route(logits, 2)
+    weights, chosen, top = routing.routing_weights, routing.chosen, numbers[routing.chosen]
+    yield "not-renormalized", weights_of_top(logits, 2, renormalize=False)
+    yield "all-experts", routing.probs
+    yield "top-1", weights_of_top(logits, 1)
+    yield "top-1", weights_of_top(logits, 1, renormalize=False)
+    yield "top-3", weights_of_top(logits, min(3, n))
+    yield "top-3", weights_of_top(logits, min(3, n), renormalize=False)
+    lowest = route(-numbers, 2).chosen
+    yield (
+        "lowest",
+        _placed(route(numbers[lowest], 2).routing_weights, lowest[route(numbers[lowest], 2).chosen], n),
+    )
+    yield "late-tie", weights_of_top(logits[::-1], 2)[::-1]
+    yield "exchanged", _placed(weights[::-1], chosen, n)
+    yield "equal-shares", _placed(np.full(2, 0.5), chosen, n)
+    if top.sum():
+        yield "no-exp", _placed(top / top.sum(), chosen, n)
+    yield "logits", _placed(top, chosen, n)
+
+
+def in_order(gradients: Gradients) -> tuple[Array, ...]:
+    """What `ffn_backward` returns: dx, dW1, db1, dW2, db2."""
+    return gradients.x, gradients.w1, gradients.b1, gradients.w2, gradients.b2
+
+
+def backward_slips(trace: Trace, d_output: Array) -> Iterator[Wrong]:
+    """Every way to get the backward pass of a single x [d_model] wrong that BACKWARD_MISTAKES names."""
+    ffn, right = trace.ffn, trace.backward(d_output)
+
+    def row(**changed: Array) -> Array:
+        parts = {"x": right.x, "w1": right.w1, "b1": right.b1, "w2": right.w2, "b2": right.b2} | changed
+        return np.concatenate([part.reshape(-1) for part in parts.values()])
+
+    def of(**changed: object) -> Array:
+        gradients = _with(ffn, **changed).forward(trace.x).backward(d_output)
+        return np.concatenate([part.reshape(-1) for part in in_order(gradients)])
+
+    for cut in (False, True):
+        w1, w2 = _strided(ffn.w1, ffn.d_ff, cut), _strided(ffn.w2, ffn.d_model, cut)
+        yield "stride-w2", None if w2 is None else of(w2=w2)
+        yield "stride-w1", None if w1 is None else row(x=right.hidden @ w1)
+    yield "transposed-w2", of(w2=_turned(ffn.w2))
+    yield "transposed-w1", row(x=right.hidden @ _turned(ffn.w1))
+    yield "transposed-gradients", row(w1=right.w1.T, w2=right.w2.T)
+    yield "transposed-gradients", row(w1=right.w1.T)
+    yield "transposed-gradients", row(w2=right.w2.T)
+    yield "b1-lost-forward", of(b1=np.zeros_like(ffn.b1))
+    none1, none2 = np.zeros_like(ffn.b1), np.zeros_like(ffn.b2)
+    yield "bias-gradient-lost", row(b1=none1, b2=none2)
+    yield "bias-gradient-lost", row(b1=none1)
+    yield "bias-gradient-lost", row(b2=none2)
+    linear = _with(ffn, activation="identity").forward(trace.x).backward(d_output)
+    yield "no-mask", row(x=linear.x, w1=linear.w1, b1=linear.b1)
+    yield "no-mask", row(x=linear.x, w1=linear.w1, b1=linear.b1, w2=linear.w2)
+    yield "no-mask-b1", row(b1=right.activated)
+    yield "dw2-of-hidden", row(w2=linear.w2)
+    yield "corner", of(b1=ffn.b1 + 1e-9)  # what stands at 0 counts as above it, and nothing else is moved
+    yield "residual-added", row(x=right.x + d_output)
+    yield "negated", -row()
+    yield "last-lost", row(x=right.hidden[-1] * ffn.w1[-1])
+
+
+def _placed(weights: Array, chosen: Array, n_experts: int) -> Array:
+    """`weights` where they are `chosen`, 0 elsewhere: [n_experts]."""
+    placed = np.zeros(n_experts)
+    placed[chosen] = weights
+    return placed
