@@ -57,6 +57,7 @@ MOST_UNDO = 400
 MOST_EDITS = 2000
 MOST_SHAPE_EDITS = 200
 MOST_READING = 100.0
+MOST_LEARNING = 2000
 MOST_TARGET = 1000.0
 
 
@@ -67,7 +68,8 @@ class View:
     `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read; `expert` the one that
     is looked into; `length` the context length for which costs are counted, and `causal` how. `start`, `coordinate` and
     `target` say what the backward pass starts from (`ffn_core.descent.Objective`), and `entry` of which entry the
-    gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open.
+    gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open. `learning` is
+    the text of the settings of the page "Learning" (`ffn_app.learning_run.Settings.text`), which reads it with care.
     """
 
     position: int = 0
@@ -83,6 +85,7 @@ class View:
     target: tuple[float, ...] = ()
     entry: str | None = None
     trap: str = TRAPS[0]
+    learning: str = ""
 
     @property
     def objective(self) -> Objective:
@@ -107,6 +110,7 @@ class View:
             "y": ",".join(str(number) for number in self.target) or None,
             "g": self.entry,
             "trap": None if self.trap == View.trap else self.trap,
+            "l": self.learning or None,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -136,6 +140,7 @@ class View:
             target=_target_of(query.get("y", "")),
             entry=query.get("g", "")[:40] or None,
             trap=query["trap"] if query.get("trap") in TRAPS else cls.trap,
+            learning=query.get("l", "")[:MOST_LEARNING],
         )
 
     def within(self, scenario: Looked) -> "View":

@@ -155,7 +155,8 @@ def remember_shown(name: str, value: float | None) -> None:
 def open_page(title: str, family: Family = "dense", *, own_network: bool = False) -> Session:
     """Restore the session, take in what the browser sent, and draw the frame. Returns the session.
 
-    With `own_network` the page shows a network of its own, and the frame offers no nonlinearity for the scenario's.
+    With `own_network` the page shows a network of its own, and the frame has no controls for the scenario, which is not
+    in sight.
 
     Its `present` is a scenario of that family; each family has its own, which waits while other pages are open. A link
     with a scenario of another family leads to that family's page.
@@ -233,6 +234,7 @@ def _frame_data(title: str, session: Session, own_network: bool) -> dict[str, An
     acts = isinstance(scenario, Scenario) and not own_network
     return {
         "title": title,
+        "own_network": own_network,
         "size": _size(session),
         "log": {
             "client": session.client,

@@ -25,6 +25,7 @@ class Frame {
     this.undo = button("Undo (Ctrl+Z)", "↶", () => push({ kind: "undo" }));
     this.redo = button("Redo (Ctrl+Y)", "↷", () => push({ kind: "redo" }));
     this.reset = button("Back to the starting point", "Reset", () => push({ kind: "reset" }));
+    this.history = make("div", { class: "history" }, this.undo, this.redo, this.reset);
     this.share = button("Share a link to what is on the page", "Share", () => this.#toggleShare(), { "aria-expanded": "false" });
     this.text = button("Text size", "A⁺", () => {
       setTextSize(SIZES[(SIZES.indexOf(textSize()) + 1) % SIZES.length]);
@@ -39,7 +40,7 @@ class Frame {
     this.element = make(
       "header", { class: "frame" },
       make("div", { class: "what" }, this.title, make("div", { class: "which" }, this.example, this.size)),
-      make("div", { class: "tools" }, this.pills, this.more, make("div", { class: "history" }, this.undo, this.redo, this.reset), this.share, this.text),
+      make("div", { class: "tools" }, this.pills, this.more, this.history, this.share, this.text),
       this.sharing,
       this.notices,
     );
@@ -69,6 +70,7 @@ class Frame {
     setText(this.title, data.title);
     setText(this.size, data.size);
     this.#options(this.example, data.examples, data.example);
+    for (const part of [this.example, this.size, this.history]) part.hidden = data.own_network;
     this.#rest(data);
     this.#pills(data);
     this.undo.disabled = !data.can_undo;
@@ -158,7 +160,7 @@ class Frame {
 
   #keys(event) {
     // Wherever the focus is, but for what undoes its own typing, and for the board, which has taken the key already.
-    if (!(event.ctrlKey || event.metaKey) || event.defaultPrevented || event.composedPath()[0].matches?.(TYPED)) return;
+    if (this.data.own_network || !(event.ctrlKey || event.metaKey) || event.defaultPrevented || event.composedPath()[0].matches?.(TYPED)) return;
     const key = event.key.toLowerCase();
     const kind = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
     if (!kind) return;
