@@ -11,7 +11,7 @@
 
 const STORE = "hourglass-log";
 const RESEND_AFTER_MS = 2000;
-const LEAVING_MS = 2500;
+const LEAVING_MS = 10_000;
 const RECENT_MS = 10_000;
 const CHOICE = new Set(["kind", "family", "position", "neuron", "expert"]);
 const LATEST_ONLY = new Set(["look", "view"]);
@@ -74,9 +74,12 @@ function flush() {
 }
 
 // Whatever is sent between the press on a page's link and the new page would ask for the old page again, and the
-// press would be lost. So the log waits for the new page's frame, or a moment, should none come.
+// press would be lost. So the log waits for the new page's frame, or a while, should none come.
 
-function leave() {
+let path = window.location.pathname; // of the page that is open
+
+function leaveFor(pathname) {
+  if (pathname === path) return;
   clearTimeout(state.leaving);
   state.leaving = setTimeout(arrive, LEAVING_MS);
 }
@@ -85,11 +88,20 @@ function leave() {
 export function arrive() {
   clearTimeout(state.leaving);
   state.leaving = 0;
+  path = window.location.pathname;
   flush();
 }
 
-document.addEventListener("click", (event) => event.composedPath().some((e) => e.matches?.('a[data-testid$="NavLink"]')) && leave(), true);
-window.addEventListener("popstate", leave);
+document.addEventListener(
+  "click",
+  (event) => {
+    const link = event.composedPath().find((element) => element.matches?.('a[data-testid$="NavLink"]'));
+    const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
+    if (link && !opensElsewhere) leaveFor(new URL(link.href).pathname);
+  },
+  true,
+);
+window.addEventListener("popstate", () => leaveFor(window.location.pathname));
 
 /** Add an event; returns its number. A nudge or drag (same gesture) replaces its own unsent event. */
 export function push(done) {

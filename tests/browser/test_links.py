@@ -98,7 +98,8 @@ def test_what_the_board_has_still_to_send_does_not_lose_the_press_on_another_pag
 
 def test_a_server_restart_keeps_the_edits_also_those_typed_meanwhile(visit, own_server: Server):
     # While the server is away the browser itself complains in the console.
-    visitor = visit("/", server=own_server, expected="WebSocket|ERR_CONNECTION|disconnected from server")
+    complaints = "WebSocket|ERR_CONNECTION|disconnected from server|reaching server endpoint|server is not responding"
+    visitor = visit("/", server=own_server, expected=complaints)
     visitor.edit("w1[0][0]", "0.9")
     visitor.wait_for_link(lambda scenario: len(scenario.edits) == 1)
     own_server.stop()
