@@ -53,7 +53,7 @@ def choose_trap(session: Session) -> None:
 
 
 def step_through(session: Session) -> None:
-    """To the trap before and the one after, and how far the visitor has come."""
+    """To the trap before and the one after."""
     names = list(TRAPS)
     at = names.index(session.view.trap)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -66,16 +66,16 @@ def step_through(session: Session) -> None:
                 disabled=not inside,
                 key=f"traps_step_{label}",
             )
-        st.caption(f"Trap {at + 1} of {len(names)}. {_score()}")
+        st.caption(f"Trap {at + 1} of {len(names)}")
 
 
-def _score() -> str:
+@st.fragment  # a press repaints this trap alone
+def open_trap(session: Session) -> None:
+    """The trap that is open, and how many the visitor has answered."""
+    draw_trap(session, TRAPS[session.view.trap])
     made = predictions()
     questions = [question for trap in TRAPS.values() for question in trap.questions]
     right = sum(question.name in made and is_right(question, made[question.name]) for question in questions)
-    return f"Answered so far: {len(made)} of {len(questions)} experiments, {right} predicted rightly."
-
-
-def open_trap(session: Session) -> None:
-    """The trap that is open."""
-    draw_trap(session, TRAPS[session.view.trap])
+    st.caption(
+        f"On this page you have answered {len(made)} of {len(questions)} experiments, {right} of them as you predicted."
+    )

@@ -36,6 +36,7 @@ def flat_reads(name: str, matrix: Array, row: int, stride: int) -> Drawing:
     traces: list[PlotTrace] = [
         {
             "type": "scatter", "mode": "text", "x": places, "y": np.full(end, lane), "text": texts, "showlegend": False,
+            "textfont": {"size": 17},
             "hovertemplate": f"{name}[%{{x}}] = %{{text}}<extra></extra>",
         }
         for lane in (_RIGHT, _WRONG)
@@ -58,7 +59,7 @@ def flat_reads(name: str, matrix: Array, row: int, stride: int) -> Drawing:
     told = _told(name, right[row].tolist(), wrong[row].tolist(), numbers)
     look = layout(
         f"Row {row} of {name} [{n_rows}, {width}] in its flat list of {flat.size}",
-        250,
+        290,
         margin={"l": 110, "b": 52},
         shapes=[*rows, *taken],
         xaxis={
@@ -98,7 +99,7 @@ def _frame(
         frame |= {"fillcolor": fill, "opacity": 0.22, "layer": "below"}
         frame["y0"], frame["y1"] = lane - 0.4, lane + 0.4
     if label:
-        frame["label"] = {"text": label, "textposition": "top center", "padding": 1}
+        frame["label"] = {"text": label, "textposition": "top left", "padding": 3}
     return frame
 
 

@@ -7,7 +7,8 @@ from ffn_app.figures.curves import curve_panels
 from ffn_app.figures.traps import routed_weights
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
-from ffn_app.traps.form import Question, Trap, on_the_open_network, side_by_side, sliders
+from ffn_app.shell import current, look_at
+from ffn_app.traps.form import Question, Trap, chosen, on_the_open_network, side_by_side, sliders
 from ffn_core.activations import activation
 from ffn_core.curves import greatest_difference
 from ffn_core.matrix_text import short_number
@@ -18,12 +19,13 @@ from ffn_core.traps import Line, exact_gelu, gate_ways, routings, tanh_gelu
 AT_0, AT_1, AT_2_7, FAR = "at x = 0", "near x = ±1", "near x = ±2.7", "far out, beyond ±5"
 _PAIR = ("gelu", "gelu_tanh")
 _PLACES = (1.0, -1.0, -3.0)
+REACH = 5.0
 
 
 def _forms(session: Session) -> None:
     exact, tanh = (activation(name) for name in _PAIR)
-    st.markdown("**Try other numbers.**")
-    [x] = sliders("form", ("x",), (-3.0,), 5.0, 0.1).tolist()
+    st.markdown("**Try other numbers**: move x, here or in the picture.")
+    x = _reading()
     right, wrong = (
         [
             Line(
@@ -38,13 +40,22 @@ def _forms(session: Session) -> None:
     side_by_side("exact, `x · Φ(x)`", right, "the tanh form", wrong)
     gap, value = abs(float(exact(x)) - float(tanh(x))), abs(float(exact(x)))
     share = f", {short_number(100 * gap / value)}% of the value" if value else ""
-    place, most = greatest_difference(*_PAIR, 0, 5)
+    place, most = greatest_difference(*_PAIR, 0, REACH)
     st.markdown(
         f"At x = {short_number(x)} they differ by {short_number(gap)}{share}. Nowhere do they differ by more than "
         f"{short_number(most)}, which is at x = ±{short_number(place)}."
     )
-    live_plot(curve_panels(_PAIR, low=-5, high=5, pair=_PAIR, reading=x), key="traps_form_curves")
+    live_plot(curve_panels(_PAIR, low=-REACH, high=REACH, pair=_PAIR, reading=x), key="traps_form_curves")
     on_the_open_network(session, "form", tanh_gelu, exact_gelu)
+
+
+def _reading() -> float:
+    """The x at which the curves are read, which the picture and the page on curves move as well."""
+    key = "traps_form_x"
+    st.session_state[key] = max(-REACH, min(REACH, current().view.reading))
+    return st.slider(
+        "x", -REACH, REACH, step=0.1, key=key, on_change=lambda: look_at(reading=st.session_state[key])
+    )
 
 
 FORM = Trap(
@@ -57,7 +68,10 @@ FORM = Trap(
     questions=(
         Question(
             name="form",
-            ask="At x = 1 the exact form is 0.841345 and the tanh form 0.841192. Where do the two differ **most**?",
+            given="            x = 1        x = −1\n"
+            "exact       0.841345     −0.158655\n"
+            "tanh form   0.841192     −0.158808",
+            ask="Where do the two differ **most**?",
             choices=(AT_0, AT_1, AT_2_7, FAR),
             answer=AT_2_7,
             because="There they are 0.000473 apart. At 0 both are 0, and far out both are x, or 0.",
@@ -103,10 +117,11 @@ TOP_K = Trap(
     questions=(
         Question(
             name="top_k",
-            ask="The scores of four experts are 2, 1, 0, −1, and k = 2. After top-k, the weights are exp(2) / "
-            "(exp(2) + exp(1)) = 0.731 and 0.269, and sum to 1. **Before** top-k, over all four, they are 0.644 "
-            "and another one. What do the two chosen weights sum to? Two decimals will do; exp(2) = 7.39, exp(1) = "
-            "2.72, exp(0) = 1, exp(−1) = 0.37.",
+            given="scores          2            1            0         −1          k = 2\n"
+            "exp(score)      7.389        2.718        1         0.368\n"
+            "after top-k     0.731        0.269        -         -           sum 1",
+            ask="After top-k the weights are 7.389 / (7.389 + 2.718) and 2.718 / (7.389 + 2.718). What do the two weights"
+            " sum to if the softmax comes **before** top-k, over all four? Two decimals will do.",
             answer=_ALL[-1].value,
             because="0.644 + 0.237: the experts that were not chosen keep their share, and nobody uses it.",
             reveal=_top_k,
@@ -126,17 +141,20 @@ TOP_K = Trap(
 
 # ---------------------------------------------------------------- gate and up
 
-SAME_GATE, PRODUCT, OPPOSITE = "−1.46, the same", "−0.238", "1.46"
+SAME_GATE, CLOSED, OPPOSITE = "−1.46, the same", "−0.238", "1.46"
+SWAPPED, PRODUCT = "gate and up swapped", "the SiLU around the product"
 
 
 def _gate(name: str, start: tuple[float, float]) -> None:
     st.markdown("**Try other numbers.**")
     gate, up = sliders(name, ("gate", "up"), start, 4.0, 0.5).tolist()
+    mistake = chosen("The mistake", [SWAPPED, PRODUCT], f"{name}_which")
     ways = gate_ways(gate, up)
-    st.markdown("**Gate and up swapped**")
-    side_by_side("`silu(gate) * up`", [ways.as_meant], "`silu(up) * gate`", [ways.swapped])
-    st.markdown("**The SiLU around the product**")
-    side_by_side("`silu(gate) * up`", [ways.as_meant], "`silu(gate * up)`", [ways.of_the_product])
+    wrong, formula = {
+        SWAPPED: (ways.swapped, "`silu(up) * gate`"),
+        PRODUCT: (ways.of_the_product, "`silu(gate * up)`"),
+    }[mistake]
+    side_by_side("`silu(gate) * up`", [ways.as_meant], formula, [wrong])
 
 
 def _gate_differs(_: Session) -> None:
@@ -157,17 +175,17 @@ GATE = Trap(
     questions=(
         Question(
             name="gate",
-            ask="For one neuron gate = 1 and up = −2, so that activated = SiLU(1) · (−2) = 0.731 · (−2) = −1.46. "
-            "What comes out if the two are **swapped**?",
-            choices=(SAME_GATE, PRODUCT, OPPOSITE),
-            answer=PRODUCT,
+            given="gate = 1      up = −2\nactivated = SiLU(1) · (−2) = 0.731 · (−2) = −1.46",
+            ask="What comes out for this neuron if the two are **swapped**?",
+            choices=(SAME_GATE, CLOSED, OPPOSITE),
+            answer=CLOSED,
             because="SiLU(−2) · 1: the SiLU now nearly closes for the −2 that should have passed as it is.",
             reveal=_gate_differs,
         ),
         Question(
             name="gate_silent",
-            ask="Now gate = −1 and up = −1. Right is SiLU(−1) · (−1) = 0.269. What comes out if the two are "
-            "**swapped**? A number.",
+            given="gate = −1     up = −1\nactivated = SiLU(−1) · (−1) = −0.269 · (−1) = 0.269",
+            ask="Now both are −1. What comes out if the two are **swapped**? A number, to two decimals.",
             answer=gate_ways(-1.0, -1.0).swapped.value,
             because="Where gate = up, swapping them changes nothing. The SiLU around the product would give 0.731.",
             reveal=_gate_silent,

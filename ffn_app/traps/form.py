@@ -24,11 +24,12 @@ LEGEND = "≠ another number than the right way has; + a step that the right way
 class Question:
     """One experiment: what is asked, the right answer, and what is shown once a person has predicted.
 
-    `ask` has its numbers in it. With `choices` the answer is one of them, without it a number. `because` follows the
+    `given` are the numbers that it is about. With `choices` the answer is one of them, without it a number. `because` follows the
     verdict. `reveal` draws the rest.
     """
 
     name: str
+    given: str
     ask: str
     answer: str | float
     because: str
@@ -54,7 +55,6 @@ def predictions() -> dict[str, str | float]:
     return found
 
 
-@st.fragment  # a press repaints this trap alone
 def draw_trap(session: Session, trap: Trap) -> None:
     """The trap as far as it is answered, and how to notice it once it is answered whole."""
     st.header(trap.title)
@@ -62,6 +62,7 @@ def draw_trap(session: Session, trap: Trap) -> None:
     for number, question in enumerate(trap.questions, start=1):
         if len(trap.questions) > 1:
             st.subheader(f"Experiment {number} of {len(trap.questions)}")
+        st.code(question.given, language=None)
         st.markdown(question.ask)
         if question.name not in predictions():
             _ask(question)
@@ -168,7 +169,7 @@ def side_by_side(right_title: str, right: Sequence[Line], wrong_title: str, wron
     )
     before = {line.name: line.value for line in right}
     changed = [
-        f"{line.name} is {short_number(line.value)}, not {short_number(before[line.name])}"
+        f"{line.name} is {_apart(line.value, before[line.name])}"
         for mark, line in zip(found, wrong, strict=True)
         if mark == "≠"
     ]
@@ -178,7 +179,16 @@ def side_by_side(right_title: str, right: Sequence[Line], wrong_title: str, wron
         st.markdown(
             "**What differs:** no number of the right way, with these numbers. The trap is silent here."
         )
-    st.caption(LEGEND)
+    if any(found):
+        st.caption(LEGEND)
+
+
+def _apart(value: float, other: float) -> str:
+    """`7, not 5`, in as many digits as tell the two apart."""
+    texts = short_number(value), short_number(other)
+    if texts[0] == texts[1]:
+        texts = f"{value:.6g}", f"{other:.6g}"
+    return ", not ".join(texts).replace("-", "−")
 
 
 def typed_matrix(
@@ -237,7 +247,9 @@ def chosen(label: str, options: Sequence[str], name: str) -> str:
 def on_the_open_network(session: Session, trap: str, wrong: Layer, right: Layer = as_meant) -> None:
     """The same mistake on the dense network that is open on the other pages, at the chosen position."""
     part = st.expander(
-        "On the network that is open on the other pages", key=f"traps_{trap}_open", on_change="rerun"
+        "The same mistake on the network chosen at the top of the page",
+        key=f"traps_{trap}_open",
+        on_change="rerun",
     )
     if not part.open:
         return

@@ -69,9 +69,13 @@ AFTER = Trap(
     questions=(
         Question(
             name="after",
-            ask="x = [1, −1], W1 = [[1, 0], [0, 1]], W2 = [[−1, 2], [1, 1]], biases 0. With the ReLU **between**, "
-            "hidden is [1, −1], activated [1, 0], FFN(x) = [−1, 1], and x + FFN(x) = [0, 0]: coordinate 0 fell "
-            "from 1 to 0. With the ReLU **after W2 instead**, what is coordinate 0 of x + FFN(x)?",
+            given="x  = [1, −1]                       biases 0\n"
+            "W1 = [[1, 0], [0, 1]]              hidden    = W1 @ x            = [1, −1]\n"
+            "W2 = [[−1, 2], [1, 1]]             activated = relu(hidden)      = [1, 0]\n"
+            "                                   FFN(x)    = W2 @ activated    = [−1, 1]\n"
+            "                                   x + FFN(x)                    = [0, 0]",
+            ask="With the ReLU between the two, coordinate 0 falls from 1 to 0. With the ReLU **after W2 instead**, what "
+            "is coordinate 0 of x + FFN(x)?",
             answer=float(activation_after(FALLS, [1.0, -1.0]).residual[0]),
             because="W2 · x = [−3, 0], the ReLU makes [0, 0] of it, and x stays where it was.",
             reveal=_tried(
@@ -127,9 +131,11 @@ NONE = Trap(
     questions=(
         Question(
             name="none",
-            ask="This layer measures how far apart two numbers are: W1 = [[1, −1], [−1, 1]], W2 = [[1, 1], [1, "
-            "−1]], biases 0. For x = [3, 1] hidden is [2, −2], the ReLU makes [2, 0] of it, and FFN(x)[0] = 2 + 0 "
-            "= 2. **Without the ReLU**, what is FFN(x)[0]?",
+            given="x  = [3, 1]                        biases 0\n"
+            "W1 = [[1, −1], [−1, 1]]            hidden    = W1 @ x            = [2, −2]\n"
+            "W2 = [[1, 1], [1, −1]]             activated = relu(hidden)      = [2, 0]\n"
+            "                                   FFN(x)[0] = 1·2 + 1·0         = 2",
+            ask="Coordinate 0 of FFN(x) is the distance of the two numbers of x. **Without the ReLU**, what is FFN(x)[0]?",
             answer=float(no_activation(DISTANCE, [3.0, 1.0]).output[0]),
             because="2 + (−2): the two neurons cancel, for every x. No single matrix can take the distance of two "
             "numbers.",
@@ -137,8 +143,9 @@ NONE = Trap(
         ),
     ),
     notice="""
-- **Double x.** Without biases, a layer without activation then exactly doubles its output, and −x gives exactly the
-  opposite.
+- **Turn x round.** Without biases, −x then gives exactly the opposite of x, in every coordinate. Behind a ReLU it does not: the
+  distance above stays what it is.
+- **Add two inputs.** FFN(x + y) is then FFN(x) + FFN(y): no pattern in both of them together is ever found.
 - In the picture each coordinate is a straight line: no bend anywhere.
 - Shapes, parameter counts and speed are all as they should be. Training runs too, but a stack of such blocks learns
   no more than one matrix could.
@@ -159,9 +166,12 @@ BEFORE = Trap(
     questions=(
         Question(
             name="before",
-            ask="W1 = [[1, 1], [1, −1]], W2 = [[1, 0], [0, 1]], biases 0, x = [1, −1]. Right: hidden = [0, 2], and "
-            "FFN(x) = [0, 2]: “the two oppose each other” fires. What is FFN(x) with the ReLU **before W1** "
-            "instead?",
+            given="x  = [1, −1]                       biases 0\n"
+            "W1 = [[1, 1], [1, −1]]             hidden    = W1 @ x            = [0, 2]\n"
+            "W2 = [[1, 0], [0, 1]]              activated = relu(hidden)      = [0, 2]\n"
+            "                                   FFN(x)    = W2 @ activated    = [0, 2]",
+            ask="Key 1 is [1, −1]: it fires, because the two numbers of x oppose each other. What is FFN(x) with the ReLU"
+            " **before W1** instead?",
             choices=(APART, ALIKE, NEITHER),
             answer=ALIKE,
             because="relu(x) = [1, 0]: the −1 is gone before any key has seen it, and both keys read 1.",
@@ -193,9 +203,11 @@ BIAS = Trap(
     questions=(
         Question(
             name="bias",
-            ask="One neuron that fires only if both inputs are on: W1 = [[1, 1]], b1 = [−1], W2 = [[0], [1]], b2 = "
-            "[0.5, 0], ReLU. For x = [1, 0], hidden is 1 + 0 − 1 = 0, and FFN(x) = [0.5, 0]. **b1 is forgotten**: "
-            "what is FFN(x)[1]?",
+            given="x  = [1, 0]\n"
+            "W1 = [[1, 1]]      b1 = [−1]       hidden    = W1 @ x + b1       = [0]\n"
+            "W2 = [[0],         b2 = [0.5, 0]   activated = relu(hidden)      = [0]\n"
+            "      [1]]                         FFN(x)    = W2 @ activated + b2 = [0.5, 0]",
+            ask="One neuron that fires only if both numbers of x are 1. **b1 is forgotten**: what is FFN(x)[1]?",
             answer=float(without_b1(BOTH_ON, [1.0, 0.0]).output[1]),
             because="Without the −1, hidden is 1: one input is enough, and AND has become a count.",
             reveal=_tried(

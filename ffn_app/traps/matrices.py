@@ -53,7 +53,7 @@ def _two_products(name: str, start: str) -> None:
     with row:
         x = typed_matrix("x, one row", f"{name}_x", "1 2", one_row=True)
     right, wrong = orientations(w, x)
-    titles = ("`W @ x`: row j of W times x", "`x @ W`: column j of W times x")
+    titles = ("`W @ x`: row j of W times x, bias 0", "`x @ W`: column j of W times x, bias 0")
     if right.values is not None and wrong.values is not None:
         side_by_side(titles[0], right.lines, titles[1], wrong.lines)
         if len(right.values) != len(wrong.values):
@@ -98,8 +98,10 @@ ORIENTATION = Trap(
     questions=(
         Question(
             name="orientation_square",
-            ask="x = [1, 2] and W = [[1, 2], [3, 4]]. The layer means **W @ x**: row 0 of W gives 1·1 + 2·2 = 5, "
-            "row 1 gives 3·1 + 4·2 = 11. Somebody writes **x @ W** instead. What happens?",
+            given="x = [1, 2]      W = [[1, 2],\n"
+            "                     [3, 4]]\n"
+            "W @ x = [1·1 + 2·2, 3·1 + 4·2] = [5, 11]",
+            ask="The layer means **W @ x**, each row of W times x. Somebody writes **x @ W** instead. What happens?",
             choices=(SAME, SILENT, ERROR),
             answer=SILENT,
             because="A square matrix fits both ways: x @ W takes columns where rows were meant, [7, 10] for [5, 11].",
@@ -107,8 +109,10 @@ ORIENTATION = Trap(
         ),
         Question(
             name="orientation_oblong",
-            ask="Now d_ff is not d_model: W = [[1, 2], [3, 4], [5, 6]] is [d_ff, d_model] = 3 by 2, and x = [1, 2]. "
-            "What does **x @ W** do?",
+            given="x = [1, 2]      W = [[1, 2],\n"
+            "                     [3, 4],\n"
+            "                     [5, 6]]      d_ff = 3, d_model = 2",
+            ask="Now d_ff is not d_model. W @ x works as before. What does **x @ W** do?",
             choices=(SAME, SILENT, ERROR),
             answer=ERROR,
             because="x has 2 numbers and a column of W has 3. W @ x is fine: [5, 11, 17].",
@@ -217,8 +221,10 @@ STRIDE = Trap(
     questions=(
         Question(
             name="stride_square",
-            ask="First D = H = 2: W1 = [1, 2, 3, 4] and W2 = [1, 2, 3, 4], as flat lists. The code starts row i of "
-            "both at i·D. Which rows are read wrongly?",
+            given="D = 2   H = 2\n"
+            "W1 = [1, 2, 3, 4]      row i meant from i·D on\n"
+            "W2 = [1, 2, 3, 4]      row i meant from i·H on",
+            ask="First a square case. The code takes row i of both lists from i·D on. Which rows does it read wrongly?",
             choices=("None", "Row 1 of W2", "Row 1 of both"),
             answer="None",
             because="Where D = H, i·D and i·H are the same number: the test passes, and the bug stays.",
@@ -226,8 +232,8 @@ STRIDE = Trap(
         ),
         Question(
             name="stride_oblong",
-            ask="Now D = 2 and H = 3. W2 is 2 by 3, the flat list [1, 2, 3, 4, 5, 6]. The code starts row i at i·D "
-            "and takes H numbers. What does it take for row 1?",
+            given="D = 2   H = 3\nW2 = [1, 2, 3, 4, 5, 6]      D rows of H numbers",
+            ask="Now H is not D. The code starts row i of W2 at i·D and takes H numbers. What does it take for row 1?",
             choices=("4, 5, 6", "3, 4, 5", "5, 6, and then an error"),
             answer="3, 4, 5",
             because="It starts at 1·2 = 2, in the middle of row 0. Nothing complains: all three elements exist.",
@@ -316,8 +322,11 @@ COLUMN = Trap(
     questions=(
         Question(
             name="column_square",
-            ask="Two positions by two neurons: hidden is [[1, 2], [3, 4]] before the bias, and b = [10, 20]. Right "
-            "is [[11, 22], [13, 24]]. Now b comes as the column [[10], [20]]. What happens?",
+            given="hidden = [[1, 2],      b = [10, 20]\n"
+            "          [3, 4]]\n"
+            "hidden + b = [[11, 22],\n"
+            "              [13, 24]]",
+            ask="Two positions (rows) by two neurons (columns). Now b comes as the column [[10], [20]]. What happens?",
             choices=(SAME, SILENT, ERROR),
             answer=SILENT,
             because="The column is repeated across: position 0 gets 10 everywhere and position 1 gets 20, [[11, "
@@ -326,8 +335,8 @@ COLUMN = Trap(
         ),
         Question(
             name="column_single",
-            ask="Now a single position, hidden = [[1, 2]], of the shape [1, 2], and the same column of the shape "
-            "[2, 1]. How many positions come out?",
+            given="hidden = [[1, 2]]      shape [1, 2]\nb = [[10],\n     [20]]             shape [2, 1]",
+            ask="Now a single position goes in. How many positions come out?",
             answer=2.0,
             because="Both are stretched, to 2 by 2: a position that nobody put in appears.",
             reveal=_column_single,
