@@ -7,6 +7,7 @@ import { fullNumber, shortNumber } from "./numbers.js";
 const SMALLEST_FONT = 9.5;
 const LARGEST_FONT = 18;
 const LEAST_READABLE = 0.7; // with fewer of its numbers readable, an array shows none
+const DIGITS = [3, 2, 1];
 const WIDTH_OF_CHARACTER = 0.57; // of the font size, for tabular figures and the minus sign
 
 /** A computed number in 12 digits: the last few of a float64 are what rounding left there. */
@@ -100,8 +101,8 @@ export class Grid {
   }
 
   /**
-   * A number is written as large as its cell allows: without the 0 before the point where that makes it readable, and
-   * not at all where it could not be read.
+   * A number is written as large as its cell allows: without the 0 before the point and then with fewer digits where
+   * that makes it readable, and not at all where it could not be read.
    */
   #fit() {
     if (!this.block || !this.spec) return;
@@ -109,9 +110,14 @@ export class Grid {
     const wanted = Math.min(LARGEST_FONT * this.text, cellHeight * 0.42, cellWidth * 0.4 * this.text);
     this.element.style.fontSize = `${Math.max(wanted, SMALLEST_FONT)}px`;
     const sizeFor = (text) => (cellWidth - 4) / (text.length * WIDTH_OF_CHARACTER);
-    const shortened = (number) => (sizeFor(number) < SMALLEST_FONT ? number.replace(/^(\u2212?)0\./, "$1.") : number);
-    const texts = this.cells.map((cell) => shortened(cell.number));
-    const readable = texts.map((text) => cellHeight >= SMALLEST_FONT + 3 && sizeFor(text) >= SMALLEST_FONT);
+    const fits = (text) => sizeFor(text) >= SMALLEST_FONT;
+    const shortened = ({ written }) => {
+      if (fits(written(3))) return written(3);
+      const shorter = DIGITS.map((digits) => written(digits).replace(/^(\D*)0\./, "$1."));
+      return shorter.find(fits) ?? shorter[0];
+    };
+    const texts = this.cells.map(shortened);
+    const readable = texts.map((text) => cellHeight >= SMALLEST_FONT + 3 && fits(text));
     // A few numbers among many blanks would say that those cells are special.
     const wanting = texts.filter(Boolean).length;
     const few = texts.filter((text, at) => text && readable[at]).length < LEAST_READABLE * wanting;
@@ -150,7 +156,7 @@ export class Grid {
     const colour = divergingColour(value, paint.spans[spec.span], paint.stops);
     cell.style.backgroundColor = hushed ? "" : colour;
     cell.style.color = hushed ? "" : inkOn(colour);
-    cell.number = hushed && spec.blank ? "" : sign + shortNumber(value);
+    cell.written = hushed && spec.blank ? () => "" : (digits) => sign + shortNumber(value, digits);
     return true;
   }
 }

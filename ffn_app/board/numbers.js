@@ -22,13 +22,13 @@ export function parseNumber(text) {
 
 const withMinus = (text) => text.replace(/-/g, "\u2212");
 
-/** Three significant digits, for a cell; whole numbers of four digits keep all four. */
-export function shortNumber(value) {
+/** Three significant digits, for a cell, or fewer; whole numbers of four digits keep all four. */
+export function shortNumber(value, digits = 3) {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "\u2212inf";
   const size = Math.abs(value);
   if (size === 0) return "0";
-  const text = size >= 999.5 && size < 9999.5 ? value.toFixed(0) : size < 1e-4 ? value.toExponential(2) : value.toPrecision(3);
+  const text = size >= 999.5 && size < 9999.5 ? value.toFixed(0) : size < 1e-4 ? value.toExponential(digits - 1) : value.toPrecision(digits);
   const [mantissa, exponent] = text.split("e");
   const trimmed = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
   return withMinus(exponent === undefined ? trimmed : `${trimmed}e${Number(exponent)}`);

@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.visitor import Visit, Visitor
+from ffn_core.scenario import Edit, Scenario
+from tests.browser.visitor import Visit, Visitor, query
 
 pytestmark = pytest.mark.browser
 
@@ -198,3 +199,16 @@ def test_a_thumb_changes_a_weight_of_the_gate_on_a_phone(visit: Visit):
     phone.keyboard.press("Enter")
     phone.keyboard.press("Escape")
     wait_for(phone, "output[0][3]", "0")
+
+
+def test_a_number_too_wide_for_its_cell_is_rounded_further_and_not_left_out(visit: Visit):
+    scenario = Scenario(base="cat_gated")
+    layer, _ = scenario.build()
+    scenario = scenario.edit(*(Edit("w_down", (0, j), -0.0121) for j in range(layer.d_ff)))
+    path = f"/gates{query(scenario)}"
+    phone = visit(path, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    number, text = phone.numbers("output")[0], phone.cells("output").all_inner_texts()[0]
+    assert text.startswith("−.0")
+    digits = len(text.removeprefix("−.0"))
+    assert digits < 3
+    assert float(text.replace("−", "-")) == float(f"{number:.{digits}g}")
