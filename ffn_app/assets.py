@@ -10,18 +10,25 @@ from pathlib import Path
 
 import plotly
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from ffn_app.exercise import python
+from ffn_app.security import WORKER_POLICY
+
 ROOT = Path(__file__).parent
-FOLDERS = ("board", "frame", "live_plot")
+FOLDERS = ("board", "exercise", "frame", "live_plot")
 # Said here, since a system's own table of types may lack them, and browsers run no script of another type.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 PREFIX = "lib/hourglass"
 PLOTLY_PREFIX = f"lib/plotly/{plotly.__version__}"
 PLOTLY_FILE = "plotly.min.js"
+BRYTHON_PREFIX = f"lib/brython/{python.VERSION}"
+WORKER = "exercise/worker.js"
+PYTHON_PARTS = "exercise/python.json"
 KEEP = "public, max-age=31536000, immutable"
 
 
@@ -35,6 +42,7 @@ def version() -> str:
     digest = hashlib.sha256()
     for path in _files():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    digest.update(python.python_parts())
     return digest.hexdigest()[:12]
 
 
@@ -48,14 +56,20 @@ class _Assets(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = KEEP
         response.headers["content-type"] = TYPES[Path(name).suffix]
+        if f"{folder}/{name}" == WORKER:
+            response.headers["content-security-policy"] = WORKER_POLICY
         return response
 
 
 class _Library(StaticFiles):
     """One file of an installed package, which browsers may keep: its address holds the version."""
 
+    def __init__(self, directory: Path, file: str) -> None:
+        super().__init__(directory=directory)
+        self.file = file
+
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if path != PLOTLY_FILE:
+        if path != self.file:
             raise HTTPException(status_code=404)
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = KEEP
@@ -63,17 +77,35 @@ class _Library(StaticFiles):
         return response
 
 
+def _python_parts(request: Request) -> Response:
+    return Response(python.python_parts(), media_type="application/json", headers={"cache-control": KEEP})
+
+
 def asset_routes() -> list[BaseRoute]:
     """The routes for `st.App(routes=...)`."""
+    own = f"/{PREFIX}/{version()}"
+    plotly_folder = Path(plotly.__file__).parent / "package_data"
     return [
-        Mount(f"/{PREFIX}/{version()}", _Assets(directory=ROOT)),
-        Mount(f"/{PLOTLY_PREFIX}", _Library(directory=Path(plotly.__file__).parent / "package_data")),
+        Route(f"{own}/{PYTHON_PARTS}", _python_parts),
+        Mount(own, _Assets(directory=ROOT)),
+        Mount(f"/{PLOTLY_PREFIX}", _Library(plotly_folder, PLOTLY_FILE)),
+        Mount(f"/{BRYTHON_PREFIX}", _Library(python.FOLDER, python.FILE)),
     ]
 
 
 def plotly_address(base_path: str) -> str:
     """Where the browser finds plotly.min.js, from the host on."""
     return f"{_base(base_path)}{PLOTLY_PREFIX}/{PLOTLY_FILE}"
+
+
+def python_addresses(base_path: str) -> dict[str, str]:
+    """Where the browser finds what it runs Python with, from the host on: the worker, Brython, and the rest."""
+    base = _base(base_path)
+    return {
+        "worker": f"{base}{PREFIX}/{version()}/{WORKER}",
+        "library": f"{base}{BRYTHON_PREFIX}/{python.FILE}",
+        "parts": f"{base}{PREFIX}/{version()}/{PYTHON_PARTS}",
+    }
 
 
 def _base(base_path: str) -> str:

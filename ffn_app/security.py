@@ -10,6 +10,10 @@ from pathlib import Path
 import streamlit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+WORKER_POLICY = "default-src 'none'; script-src 'unsafe-eval'"
+"""The policy of the worker that runs a student's Python, which Brython turns into JavaScript: the text that the page
+hands it may become code, and nothing may be loaded or asked from anywhere. The page itself allows no such code."""
+
 
 def _inline_scripts() -> str:
     """CSP sources that allow exactly the inline scripts of the installed Streamlit's own page."""
@@ -52,7 +56,10 @@ def security_headers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """Pure ASGI middleware: adds the headers, and leaves bodies and websockets alone."""
+    """Pure ASGI middleware: adds the headers, and leaves bodies and websockets alone.
+
+    A response that brings `WORKER_POLICY` keeps that one: it is stricter in all but one thing, and this app's own.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an ASGI application."""
@@ -67,11 +74,16 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                names = {name for name, _ in self.headers}
-                kept = [
-                    (name, value) for name, value in message.get("headers", []) if name.lower() not in names
+                brought = message.get("headers", [])
+                is_worker = (b"content-security-policy", WORKER_POLICY.encode()) in brought
+                added = [
+                    (name, value)
+                    for name, value in self.headers
+                    if not (is_worker and name == b"content-security-policy")
                 ]
-                message = {**message, "headers": [*kept, *self.headers]}
+                names = {name for name, _ in added}
+                kept = [(name, value) for name, value in brought if name.lower() not in names]
+                message = {**message, "headers": [*kept, *added]}
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
