@@ -42,6 +42,7 @@ MOST_BOXES = 16
 PARAMETERS = ("w1", "b1", "w2", "b2")
 CHECKABLE = ("x", *PARAMETERS)
 STEPS = np.logspace(-12, -1, 12)
+STRAIGHT = ("relu", "identity")
 MOST_HELD = 2_000_000
 """Numbers that the edits of a scenario may hold before no further step is taken: each one is remembered for undo."""
 
@@ -214,8 +215,7 @@ def _type_target(target: tuple[float, ...]) -> None:
 
 def _choose_entry(session: Session, ffn: FFN, entry: Entry | None) -> None:
     """The entry whose formula is shown, from lists that the keyboard reaches."""
-    shown = -1 if entry is None else hash(entry.text)
-    key = key_showing("backward_entry", shown)
+    key = key_showing("backward_entry", _number_of(entry))
 
     def chosen() -> None:
         if replaced("backward_entry", key):
@@ -227,7 +227,10 @@ def _choose_entry(session: Session, ffn: FFN, entry: Entry | None) -> None:
         shape = shape_of(ffn, array)
         given = (st.session_state.get(f"{key}_{axis}", 0) for axis in range(len(shape)))
         index = tuple(min(int(i), n - 1) for i, n in zip(given, shape, strict=True))
-        look_at(entry=Entry(array=array, index=index).text)
+        wanted = Entry(array=array, index=index)
+        if entry is not None and array == entry.array:  # the same boxes go on; another array has others
+            remember_shown("backward_entry", _number_of(wanted))
+        look_at(entry=wanted.text)
 
     with st.container(horizontal=True):
         st.selectbox(
@@ -249,9 +252,15 @@ def _choose_entry(session: Session, ffn: FFN, entry: Entry | None) -> None:
                 )
 
 
+def _number_of(entry: Entry | None) -> int | None:
+    """A number that tells entries apart, within this process."""
+    return None if entry is None else hash(entry.text)
+
+
 # ---------------------------------------------------------------- one step
 
 
+@drawn_first()
 def one_gradient_step(session: Session) -> None:
     """A gradient step: what it promises, what it does, and a button that takes it."""
     st.header("One step down")
@@ -283,8 +292,9 @@ def one_gradient_step(session: Session) -> None:
         "Take the step", type="primary", disabled=step is None, on_click=_take,
         args=(rate, tuple(names)), help="Press again to go on.",
     )  # fmt: skip
-    if problem:
-        st.error(problem)
+    for text in (problem, session.problem):
+        if text:
+            st.error(text)
     if step is not None and step.after > step.before:
         st.warning(
             "The loss would grow: the step is so long that it goes past the valley. Lower the learning rate."
@@ -394,7 +404,8 @@ def check_it(session: Session) -> None:
     st.write(
         "Is a gradient right? Move one number w up and down by a small h and see how the loss changes: "
         "(loss(w + h) − loss(w − h)) / (2h) must be dw. All is computed in double precision (16 digits): the two losses "
-        "differ only in their last digits, and in single precision (7 digits) most of that difference would be lost."
+        "differ only in their last digits, and in single precision (7 digits) most of that difference would be lost. "
+        "The loss here is the sum of d_output · output with d_output held still, which has the same gradient."
     )
     ffn = session.present.build()[0]
     with st.container(horizontal=True):
@@ -427,7 +438,11 @@ def check_it(session: Session) -> None:
         per_array = max(2, (24 if ffn.n_parameters <= 5000 else 12) // len(names))
         errors = _errors(_key(session), session, names, per_array)
         live_plot(error_curve(STEPS, errors, h), key="backward_errors")
-        st.caption(f"Up to {per_array} entries of each chosen array are tried for this curve.")
+        st.caption(
+            f"Up to {per_array} entries of each chosen array are tried for this curve."
+            + " This nonlinearity is straight beside its corner, so that there is no truncation error to be seen."
+            * (ffn.activation in STRAIGHT)
+        )
     entries = st.expander("Entry by entry", key="backward_entries", on_change="rerun")
     if entries.open:
         with entries:

@@ -16,6 +16,9 @@ from ffn_core.explain import Term, place, sum_of, whole
 BACKWARD = ("output", "w2", "b2", "activated", "hidden", "w1", "b1", "x")
 """The arrays that have a gradient, in the order in which the backward pass reaches them."""
 
+FEW_POSITIONS = 3
+"""So many positions are written out one by one."""
+
 STAGES = ("output", "activated", "hidden", "x")
 """Those with a row for each position; the others are parameters."""
 
@@ -136,10 +139,19 @@ def explain_gradient(
     holder = getattr(gradients, array)
     value = float(holder[(at, *index)] if array in STAGES else holder[index])
     name = place(f"d_{array}", *((at,) if array in STAGES else ()), *index)
-    lines = dict.fromkeys([name, sum_of(tuple(terms)), whole(short(value))])
+    lines = dict.fromkeys([name, _written(terms, at, array), whole(short(value))])
     return GradientExplanation(
         rule=RULES[array], text=" = ".join(lines), value=value, terms=tuple(terms), sources=sources
     )
+
+
+def _written(terms: list[Term], at: int, array: str) -> str:
+    """The sum in numbers; of a long sum over positions only that of the objective, since the others are exactly 0."""
+    if len(terms) == 1 and len(terms[0].factors) == 1:  # the number itself
+        return whole(sum_of(tuple(terms)))
+    if array in STAGES or len(terms) <= FEW_POSITIONS:
+        return sum_of(tuple(terms))
+    return f"{sum_of((terms[at],))} + [{len(terms) - 1} other positions: 0]"
 
 
 def _holder(trace: Trace, name: str) -> Trace | FFN:

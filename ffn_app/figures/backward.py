@@ -27,6 +27,8 @@ POOL = (48, 32)
 """Blocks along d_ff and along d_model of a pooled array."""
 ABOVE, BETWEEN, BELOW = 96, 92, 36
 """Pixels for the title and the names of the upper row, for those of the lower one, and for the axes' names."""
+MOST_ROWS = 1000
+"""Of a larger array the table holds the entries of greatest gradient."""
 FEW_COLUMNS = 10
 """So many numbers fit beside each other in a matrix."""
 
@@ -249,6 +251,7 @@ def _rows(trace: Trace, gradients: Mapping[str, Array], position: int, array: st
     forward, gradient = (
         part[position] if array in STAGES else part for part in (_known(trace, array), gradients[array])
     )
+    greatest = np.sort(np.argsort(-np.abs(gradient), axis=None, kind="stable")[:MOST_ROWS])
     return [
         {
             "array": array,
@@ -257,7 +260,7 @@ def _rows(trace: Trace, gradients: Mapping[str, Array], position: int, array: st
             "number": short_number(float(forward[index])),
             "gradient": short_number(float(gradient[index])),
         }
-        for index in np.ndindex(forward.shape)
+        for index in zip(*np.unravel_index(greatest, forward.shape), strict=True)
     ]
 
 
