@@ -21,7 +21,7 @@ def _component() -> ComponentRenderer:
     )
 
 
-def live_plot(drawing: Drawing, *, key: str, hears_views: bool = False) -> Any:
+def live_plot(drawing: Drawing, *, key: str, hears_views: bool = False, again: float | None = None) -> Any:
     """Draw a figure, with its text alternative, and its numbers one click away.
 
     Figures are drawn in the theme's colours for light paper; on dark paper the browser puts in their twins.
@@ -29,7 +29,8 @@ def live_plot(drawing: Drawing, *, key: str, hears_views: bool = False) -> Any:
     `layout.meta = {"drag": "reading"}` the one that dragging the first shape sets. `key` is the same from run to
     run, so that the chart stays. With `hears_views`, changes of the view that a person makes anywhere on the page are
     sent through this chart, and draw again only the fragment that it stands in; returns what was sent, for
-    `ffn_app.session.receive`.
+    `ffn_app.session.receive`. With `again` the browser asks for the fragment that the chart stands in to be run again, so
+    many seconds after it has drawn this figure, which is to be another than the last.
     """
     data = {
         "figure": drawing.to_json(),
@@ -37,8 +38,11 @@ def live_plot(drawing: Drawing, *, key: str, hears_views: bool = False) -> Any:
         "library": plotly_address(str(st.get_option("server.baseUrlPath") or "")),
         "dark_twins": dark_twins(),
         "hears_views": hears_views,
+        "again": again,
     }
-    result = _component()(data={"plot": data}, key=key, on_log_change=lambda: None)
+    result = _component()(
+        data={"plot": data}, key=key, on_log_change=lambda: None, on_again_change=lambda: None
+    )
     if drawing.rows is not tuple:
         numbers = st.expander("The numbers of this figure", key=f"{key}_numbers", on_change="rerun")
         if numbers.open:  # a long table costs more than the figure: it is sent only when it is looked at

@@ -54,21 +54,31 @@ class Plot {
   }
 
   destroy() {
+    clearTimeout(this.timer);
     this.stop();
     this.observer.disconnect();
     if (this.ready) window.Plotly.purge(this.chart);
     this.chart.remove();
   }
 
-  async update(data) {
+  async update(data, ask) {
+    clearTimeout(this.timer);
     this.data = data;
     setAttribute(this.chart, "aria-label", data.text);
     const figure = JSON.parse(data.figure);
     if (!this.ready) this.chart.style.height = `${figure.layout.height}px`; // the room is kept while it loads
     this.figure = figure;
     await plotly(data.library);
-    if (this.figure === figure && this.chart.isConnected) await this.#draw();
+    if (this.figure !== figure || !this.chart.isConnected) return;
+    await this.#draw();
+    // Only once the picture is there: a slow browser then has fewer pictures, and is never behind with its answers.
+    if (data.again && this.data === data && this.chart.isConnected) this.timer = setTimeout(ask, data.again * 1000);
   }
+
+  /** Whoever leaves the page while a chart is being drawn takes it from under Plotly's hands. */
+  #unlessGone = (error) => {
+    if (this.chart.isConnected) throw error;
+  };
 
   async #draw() {
     if (!this.figure || !window.Plotly) return;
@@ -93,7 +103,7 @@ class Plot {
     this.layout = structuredClone(full); // Plotly writes into what it is given
     // Numbers that stay are not drawn again: a mark that moves over a large heatmap costs next to nothing.
     if (moved && Object.keys(moved).every((key) => MARKS.has(key))) await (Object.keys(moved).length && window.Plotly.relayout(this.chart, moved));
-    else await window.Plotly.react(this.chart, traces, full, config);
+    else await window.Plotly.react(this.chart, traces, full, config).catch(this.#unlessGone);
     if (this.ready) return;
     this.ready = true;
     this.chart.style.height = "";
@@ -121,7 +131,7 @@ export default function render({ data, parentElement, setStateValue }) {
     plot = new Plot(parentElement);
     plots.set(parentElement, plot);
   }
-  plot.update(data.plot);
+  plot.update(data.plot, () => setStateValue("again", performance.now()));
   if (data.plot.hears_views) connectViews((log) => setStateValue("log", log));
   return () => {
     if (data.plot.hears_views) connectViews(null);
