@@ -144,7 +144,7 @@ def two_ways(ffn: FFN, x: Array, compared: Compared) -> Drawing:
         if compared.residual:
             traces.append(
                 {
-                    "type": "scatter", "mode": "lines", "name": "x alone: below it, the coordinate has fallen", "x": _GRID,
+                    "type": "scatter", "mode": "lines", "name": "x itself: below it is a fall", "x": _GRID,
                     "y": _GRID, "line": {"color": concept("input"), "dash": "dot", "width": 2}, "hoverinfo": "skip",
                     "showlegend": i == 0, **axes,
                 }
@@ -177,18 +177,19 @@ def two_ways(ffn: FFN, x: Array, compared: Compared) -> Drawing:
                 }
             )  # fmt: skip
         here.append(row)
-    left, right = side_by_side(1, 1, spacing=0.14)
+    left, right = side_by_side(1, 1, spacing=0.2)
     look = layout(
         f"{result}, as one coordinate of x moves",
-        340,
+        370,
         legend=LEGEND_ROW["legend"],
-        margin={"t": 96 if compared.residual else 78},
+        margin={"t": 116 if compared.residual else 96},  # on a phone each name in the legend has a row
+        title={"y": 1, "yanchor": "top", "pad": {"t": 16}},
         dragmode=False,
-        xaxis={"domain": left, "title": {"text": "x[0], x[1] as set"}, "range": [-REACH, REACH]},
+        xaxis={"domain": left, "title": {"text": "x[0]; x[1] stays"}, "range": [-REACH, REACH]},
         yaxis={"title": {"text": f"({result})[0]"}},
         xaxis2={
             "domain": right,
-            "title": {"text": "x[1], x[0] as set"},
+            "title": {"text": "x[1]; x[0] stays"},
             "range": [-REACH, REACH],
             "anchor": "y2",
         },

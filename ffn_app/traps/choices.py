@@ -68,9 +68,9 @@ FORM = Trap(
     questions=(
         Question(
             name="form",
-            given="            x = 1        x = −1\n"
-            "exact       0.841345     −0.158655\n"
-            "tanh form   0.841192     −0.158808",
+            given="            x = 1      x = −1\n"
+            "exact       0.841345   −0.158655\n"
+            "tanh form   0.841192   −0.158808",
             ask="Where do the two differ **most**?",
             choices=(AT_0, AT_1, AT_2_7, FAR),
             answer=AT_2_7,
@@ -117,9 +117,9 @@ TOP_K = Trap(
     questions=(
         Question(
             name="top_k",
-            given="scores          2            1            0         −1          k = 2\n"
-            "exp(score)      7.389        2.718        1         0.368\n"
-            "after top-k     0.731        0.269        -         -           sum 1",
+            given="scores      2      1      0     −1\n"
+            "exp(score)  7.389  2.718  1     0.368\n"
+            "top 2       0.731  0.269  -     -",
             ask="After top-k the weights are 7.389 / (7.389 + 2.718) and 2.718 / (7.389 + 2.718). What do the two weights"
             " sum to if the softmax comes **before** top-k, over all four? Two decimals will do.",
             answer=_ALL[-1].value,

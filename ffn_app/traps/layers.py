@@ -69,11 +69,13 @@ AFTER = Trap(
     questions=(
         Question(
             name="after",
-            given="x  = [1, −1]                       biases 0\n"
-            "W1 = [[1, 0], [0, 1]]              hidden    = W1 @ x            = [1, −1]\n"
-            "W2 = [[−1, 2], [1, 1]]             activated = relu(hidden)      = [1, 0]\n"
-            "                                   FFN(x)    = W2 @ activated    = [−1, 1]\n"
-            "                                   x + FFN(x)                    = [0, 0]",
+            given="x  = [1, −1]\n"
+            "W1 = [[1, 0], [0, 1]]\n"
+            "W2 = [[−1, 2], [1, 1]]\n"
+            "hidden     = W1 @ x         = [1, −1]\n"
+            "activated  = relu(hidden)   = [1, 0]\n"
+            "FFN(x)     = W2 @ activated = [−1, 1]\n"
+            "x + FFN(x)                  = [0, 0]",
             ask="With the ReLU between the two, coordinate 0 falls from 1 to 0. With the ReLU **after W2 instead**, what "
             "is coordinate 0 of x + FFN(x)?",
             answer=float(activation_after(FALLS, [1.0, -1.0]).residual[0]),
@@ -131,10 +133,12 @@ NONE = Trap(
     questions=(
         Question(
             name="none",
-            given="x  = [3, 1]                        biases 0\n"
-            "W1 = [[1, −1], [−1, 1]]            hidden    = W1 @ x            = [2, −2]\n"
-            "W2 = [[1, 1], [1, −1]]             activated = relu(hidden)      = [2, 0]\n"
-            "                                   FFN(x)[0] = 1·2 + 1·0         = 2",
+            given="x  = [3, 1]\n"
+            "W1 = [[1, −1], [−1, 1]]\n"
+            "W2 = [[1, 1], [1, −1]]\n"
+            "hidden     = W1 @ x         = [2, −2]\n"
+            "activated  = relu(hidden)   = [2, 0]\n"
+            "FFN(x)     = W2 @ activated = [2, 2]",
             ask="Coordinate 0 of FFN(x) is the distance of the two numbers of x. **Without the ReLU**, what is FFN(x)[0]?",
             answer=float(no_activation(DISTANCE, [3.0, 1.0]).output[0]),
             because="2 + (−2): the two neurons cancel, for every x. No single matrix can take the distance of two "
@@ -166,10 +170,12 @@ BEFORE = Trap(
     questions=(
         Question(
             name="before",
-            given="x  = [1, −1]                       biases 0\n"
-            "W1 = [[1, 1], [1, −1]]             hidden    = W1 @ x            = [0, 2]\n"
-            "W2 = [[1, 0], [0, 1]]              activated = relu(hidden)      = [0, 2]\n"
-            "                                   FFN(x)    = W2 @ activated    = [0, 2]",
+            given="x  = [1, −1]\n"
+            "W1 = [[1, 1], [1, −1]]\n"
+            "W2 = [[1, 0], [0, 1]]\n"
+            "hidden     = W1 @ x         = [0, 2]\n"
+            "activated  = relu(hidden)   = [0, 2]\n"
+            "FFN(x)     = W2 @ activated = [0, 2]",
             ask="Key 1 is [1, −1]: it fires, because the two numbers of x oppose each other. What is FFN(x) with the ReLU"
             " **before W1** instead?",
             choices=(APART, ALIKE, NEITHER),
@@ -204,9 +210,12 @@ BIAS = Trap(
         Question(
             name="bias",
             given="x  = [1, 0]\n"
-            "W1 = [[1, 1]]      b1 = [−1]       hidden    = W1 @ x + b1       = [0]\n"
-            "W2 = [[0],         b2 = [0.5, 0]   activated = relu(hidden)      = [0]\n"
-            "      [1]]                         FFN(x)    = W2 @ activated + b2 = [0.5, 0]",
+            "W1 = [[1, 1]]       b1 = [−1]\n"
+            "W2 = [[0], [1]]     b2 = [0.5, 0]\n"
+            "hidden    = W1 @ x + b1    = [0]\n"
+            "activated = relu(hidden)   = [0]\n"
+            "FFN(x)    = W2 @ activated + b2\n"
+            "          = [0.5, 0]",
             ask="One neuron that fires only if both numbers of x are 1. **b1 is forgotten**: what is FFN(x)[1]?",
             answer=float(without_b1(BOTH_ON, [1.0, 0.0]).output[1]),
             because="Without the −1, hidden is 1: one input is enough, and AND has become a count.",

@@ -109,10 +109,8 @@ ORIENTATION = Trap(
         ),
         Question(
             name="orientation_oblong",
-            given="x = [1, 2]      W = [[1, 2],\n"
-            "                     [3, 4],\n"
-            "                     [5, 6]]      d_ff = 3, d_model = 2",
-            ask="Now d_ff is not d_model. W @ x works as before. What does **x @ W** do?",
+            given="x = [1, 2]      W = [[1, 2],\n                     [3, 4],\n                     [5, 6]]",
+            ask="Now d_ff = 3 is not d_model = 2. W @ x works as before. What does **x @ W** do?",
             choices=(SAME, SILENT, ERROR),
             answer=ERROR,
             because="x has 2 numbers and a column of W has 3. W @ x is fine: [5, 11, 17].",
@@ -222,8 +220,8 @@ STRIDE = Trap(
         Question(
             name="stride_square",
             given="D = 2   H = 2\n"
-            "W1 = [1, 2, 3, 4]      row i meant from i·D on\n"
-            "W2 = [1, 2, 3, 4]      row i meant from i·H on",
+            "W1 = [1, 2, 3, 4]   row i begins at i·D\n"
+            "W2 = [1, 2, 3, 4]   row i begins at i·H",
             ask="First a square case. The code takes row i of both lists from i·D on. Which rows does it read wrongly?",
             choices=("None", "Row 1 of W2", "Row 1 of both"),
             answer="None",
@@ -232,8 +230,9 @@ STRIDE = Trap(
         ),
         Question(
             name="stride_oblong",
-            given="D = 2   H = 3\nW2 = [1, 2, 3, 4, 5, 6]      D rows of H numbers",
-            ask="Now H is not D. The code starts row i of W2 at i·D and takes H numbers. What does it take for row 1?",
+            given="D = 2   H = 3\nW2 = [1, 2, 3, 4, 5, 6]",
+            ask="Now H is not D: W2 has D = 2 rows of H = 3 numbers. The code starts row i at i·D and takes H numbers. "
+            "What does it take for row 1?",
             choices=("4, 5, 6", "3, 4, 5", "5, 6, and then an error"),
             answer="3, 4, 5",
             because="It starts at 1·2 = 2, in the middle of row 0. Nothing complains: all three elements exist.",
@@ -335,7 +334,7 @@ COLUMN = Trap(
         ),
         Question(
             name="column_single",
-            given="hidden = [[1, 2]]      shape [1, 2]\nb = [[10],\n     [20]]             shape [2, 1]",
+            given="hidden = [[1, 2]]    shape [1, 2]\nb = [[10],\n     [20]]           shape [2, 1]",
             ask="Now a single position goes in. How many positions come out?",
             answer=2.0,
             because="Both are stretched, to 2 by 2: a position that nobody put in appears.",
