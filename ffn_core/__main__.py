@@ -16,6 +16,7 @@ from ffn_core.activations import ACTIVATIONS
 from ffn_core.count_text import count_json, count_lines
 from ffn_core.counting import MAX_CONTEXT, MODELS, model
 from ffn_core.examples import EXAMPLES, VARIANTS, example
+from ffn_core.exercises import command as exercises
 from ffn_core.optimizers import OPTIMIZERS
 from ffn_core.parameters import parameters
 from ffn_core.scenario import Scenario
@@ -51,11 +52,13 @@ class _Shown:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit status; misuse exits with 2."""
+    """Run the command line and return the exit status: 0, 1 for a solution that is refused; misuse exits with 2."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     command = _COMMANDS.get(arguments[0]) if arguments else None
-    print(_trace(arguments) if command is None else command(arguments[1:]))
-    return 0
+    answer = _trace(arguments) if command is None else command(arguments[1:])
+    text, passed = (answer, True) if isinstance(answer, str) else answer
+    print(text)
+    return 0 if passed else 1
 
 
 def _trace(argv: Sequence[str]) -> str:
@@ -154,7 +157,40 @@ def _learn(argv: Sequence[str]) -> str:
     return "\n".join(_fit_lines(task, arguments, states))
 
 
-_COMMANDS: dict[str, Callable[[Sequence[str]], str]] = {"count": _count, "learn": _learn}
+def _exercise(argv: Sequence[str]) -> str | tuple[str, bool]:
+    """What to print and, for a solution, whether it passed."""
+    parser = _Parser(
+        prog="python -m ffn_core exercise",
+        description="Practise on feed-forward networks: exercises, and what went wrong in a solution.",
+        epilog="mark exits with 0 if the solution passed, 1 if it is refused, 2 where it is misused.",
+    )
+    actions = parser.add_subparsers(dest="action", metavar="list | show NAME | mark NAME FILE", required=True)
+    actions.add_parser("list", help="every exercise, in teaching order")
+    show = actions.add_parser("show", help="what is asked")
+    mark = actions.add_parser("mark", help="mark a solution: a Python file, a number or a link, in a file")
+    for action in (show, mark):
+        action.add_argument("name", metavar="NAME", help="a name from the list")
+        action.add_argument(
+            "--seed", metavar="N", type=int, default=0, help="for other numbers; 0 if not said"
+        )
+    show.add_argument("--hints", action="store_true", help="with the hints")
+    mark.add_argument("file", metavar="FILE", help="the solution; see what show says")
+    asked = parser.parse_args(argv)
+    if asked.action == "list":
+        return "\n".join(exercises.list_lines())
+    try:
+        if asked.seed < 0:
+            raise ValueError(f"--seed must be 0 or more, got {asked.seed}")
+        exercise = exercises.exercise(asked.name)
+        if asked.action == "show":
+            return "\n".join(exercises.show_lines(exercise, asked.seed, asked.hints))
+        return exercises.mark(exercise, asked.file, asked.seed, lambda link: _linked(link).scenario)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+_Command = Callable[[Sequence[str]], str | tuple[str, bool]]
+_COMMANDS: dict[str, _Command] = {"count": _count, "learn": _learn, "exercise": _exercise}
 
 
 def _fit_lines(task: Task, asked: dict[str, Any], states: list[FitState]) -> Iterator[str]:

@@ -33,8 +33,8 @@ class NumberTask:
 
     @property
     def tolerance(self) -> float:
-        """One unit of the last decimal, for numbers rounded on the way; whole numbers must be exact."""
-        return float(10.0**-self.decimals) if self.decimals else 0.0
+        """A little over half a unit of the last decimal, for numbers rounded on the way; whole numbers must be exact."""
+        return float(0.6 * 10.0**-self.decimals) if self.decimals else 0.0
 
     def as_json(self) -> dict[str, Any]:
         """What `marking.mark_number` needs."""

@@ -92,6 +92,30 @@ def refusal(code, message, sheet, traceback=None):
     }
 
 
+def raised(error):
+    """A sentence that helps with what the student's code raised, be it while it was read or while it ran."""
+    if isinstance(error, SyntaxError):
+        where = "your code" if error.lineno is None else "line " + str(error.lineno) + " of your code"
+        return "Python cannot read " + where + ": " + str(error.msg) + "."
+    if isinstance(error, SystemExit):
+        return "Your code ended the program. Return the result instead."
+    if isinstance(error, EOFError):
+        return "Your code waits for input(). All that it needs is in the arguments."
+    if isinstance(error, MemoryError):
+        return "Your code filled the memory. Look for a list that grows without end."
+    if isinstance(error, RecursionError):
+        return "Your function calls itself without end."
+    if isinstance(error, NotImplementedError):
+        return "The function is yet to be written: it raises NotImplementedError."
+    if isinstance(error, OverflowError):
+        return (
+            "A number grew too large, as exp(1000) does. Subtract the greatest from all of them before exp."
+        )
+    if isinstance(error, IndexError):
+        return "Your code reads beyond the end of a list. Check where each row starts, and how long it is."
+    return CODES["error"] + " The last line of the traceback says which."
+
+
 def mark_number(task, text):
     """Mark the number that `text` spells against a number exercise's task.
 
@@ -155,7 +179,7 @@ def _outcome(function, case, sheet, traced):
         result = function(*given)
     except BaseException as error:  # sys.exit() and the like end the marking no more than an Exception
         outcome["kind"] = _BEYOND if isinstance(error, IndexError) else "error"
-        outcome["message"] = _raised(error)
+        outcome["message"] = raised(error)
         outcome["got"] = _name_of(error) + ": " + _text(str, error)
         outcome["traceback"] = None if traced is None else traced(error)
         return outcome
@@ -352,20 +376,6 @@ def _mutated(given, args, sheet):
     changed = [names[i] for i in range(len(args)) if not _same(given[i], args[i])]
     text = "Your function changed " + " and ".join(changed) + ", which the caller still needs."
     return text + " Build a new list instead."
-
-
-def _raised(error):
-    if isinstance(error, SystemExit):
-        return "Your code ended the program. Return the result instead."
-    if isinstance(error, EOFError):
-        return "Your code waits for input(). All that it needs is in the arguments."
-    if isinstance(error, OverflowError):
-        return (
-            "A number grew too large, as exp(1000) does. Subtract the greatest from all of them before exp."
-        )
-    if isinstance(error, IndexError):
-        return "Your code reads beyond the end of a list. Check where each row starts, and how long it is."
-    return CODES["error"] + " The last line of the traceback says which."
 
 
 def _name_of(error):

@@ -81,7 +81,7 @@ def gated_sheet(seed: int) -> Sheet:
 def top2_sheet(seed: int) -> Sheet:
     """The sheet of `top2_weights(logits)`, which returns a weight for each expert."""
     rng = np.random.default_rng(seed)
-    shown = {
+    shown: dict[str, list[float]] = {
         "four experts": [2, 1, 0, -1],
         "the best two come last": [-1, 0.5, 1.5, 3],
         "the second place is a tie": [1, 2, 1, 0, 1],
@@ -232,7 +232,7 @@ _SHOWN: dict[str, tuple[Any, Any, Any, Any, Any]] = {
 
 
 def _gated_nets(seed: int) -> Iterator[_Net]:
-    def net(name: str, w_gate: Any, w_up: Any, w_down: Any, x: Any) -> _Net:  # noqa: PLR0917
+    def net(name: str, w_gate: Any, w_up: Any, w_down: Any, x: Any) -> _Net:
         return _Net(name, GatedFFN(w_gate=w_gate, w_up=w_up, w_down=w_down), np.array(x, np.float64))
 
     yield net("a gate of 1 and an up of -2", [[1, 0], [0, 1]], [[0, 1], [1, 1]], [[1, 0], [0, 1]], [1, -2])

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from ffn_core.activations import ACTIVATIONS, Array
@@ -446,10 +447,8 @@ def top2_slips(logits: list[float]) -> Iterator[Wrong]:
     yield "top-3", weights_of_top(logits, min(3, n))
     yield "top-3", weights_of_top(logits, min(3, n), renormalize=False)
     lowest = route(-numbers, 2).chosen
-    yield (
-        "lowest",
-        _placed(route(numbers[lowest], 2).routing_weights, lowest[route(numbers[lowest], 2).chosen], n),
-    )
+    of_these = route(numbers[lowest], 2)
+    yield "lowest", _placed(of_these.routing_weights, lowest[of_these.chosen], n)
     yield "late-tie", weights_of_top(logits[::-1], 2)[::-1]
     yield "exchanged", _placed(weights[::-1], chosen, n)
     yield "equal-shares", _placed(np.full(2, 0.5), chosen, n)
@@ -500,7 +499,7 @@ def backward_slips(trace: Trace, d_output: Array) -> Iterator[Wrong]:
     yield "last-lost", row(x=right.hidden[-1] * ffn.w1[-1])
 
 
-def _placed(weights: Array, chosen: Array, n_experts: int) -> Array:
+def _placed(weights: Array, chosen: NDArray[np.intp], n_experts: int) -> Array:
     """`weights` where they are `chosen`, 0 elsewhere: [n_experts]."""
     placed = np.zeros(n_experts)
     placed[chosen] = weights
