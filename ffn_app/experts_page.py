@@ -92,7 +92,7 @@ def _settings(session: Session, trace: MoETrace) -> None:
         _slider(
             "n_experts", "Experts", 1, most, n_experts,
             help="How many experts the router chooses from. A new one has random weights; one that is taken away is lost, "
-            "and Undo brings it back.",
+            "and Undo brings it back. With fewer experts than top-k, top-k goes down with them.",
         )  # fmt: skip
     with few:
         _slider(

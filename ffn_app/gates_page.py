@@ -162,6 +162,18 @@ def matched_parameters(session: Session) -> None:
         with column:
             st.markdown(f"**{name[0].upper()}{name[1:]}**: {shapes[name].parameters().ffn:,} parameters")
             st.code("\n".join(lines), language=None, wrap_lines=True)
+    st.write(difference_in_words(shapes["dense"].parameters().ffn, shapes["gated, matched"].parameters().ffn))
+
+
+def difference_in_words(dense: int, gated: int) -> str:
+    """How far the gated network's count is from the dense one's, and why it is not 0."""
+    if dense == gated:
+        return "They have exactly as many parameters."
+    more = "more" if gated > dense else "fewer"
+    return (
+        f"The gated one has {abs(gated - dense):,} parameters {more}, {(gated - dense) / dense:+.2%}: d_ff is a whole number, "
+        "rounded as said above."
+    )
 
 
 def width_in_words(d_model: int, multiplier: float, multiple_of: int) -> str:

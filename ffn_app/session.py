@@ -23,6 +23,7 @@ from ffn_core.descent import Objective, Start
 from ffn_core.examples import EXAMPLES, VARIANTS
 from ffn_core.examples import example as example_called
 from ffn_core.explain_backward import read_entry
+from ffn_core.exercises import EXERCISES
 from ffn_core.families import kind_of
 from ffn_core.matrix_text import parse_matrix, parse_number
 from ffn_core.scenario import Edit, EditError, Scenario
@@ -57,6 +58,7 @@ MOST_UNDO = 400
 MOST_EDITS = 2000
 MOST_SHAPE_EDITS = 200
 MOST_READING = 100.0
+MOST_SEED = 9999
 MOST_LEARNING = 2000
 MOST_TARGET = 1000.0
 
@@ -70,6 +72,7 @@ class View:
     `target` say what the backward pass starts from (`ffn_core.descent.Objective`), and `entry` of which entry the
     gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open. `learning` is
     the text of the settings of the page "Learning" (`ffn_app.learning_run.Settings.text`), which reads it with care.
+    `exercise` is the one that is open, and `seed` the class number that its numbers are drawn with.
     """
 
     position: int = 0
@@ -86,6 +89,8 @@ class View:
     entry: str | None = None
     trap: str = TRAPS[0]
     learning: str = ""
+    exercise: str = next(iter(EXERCISES))
+    seed: int = 0
 
     @property
     def objective(self) -> Objective:
@@ -111,6 +116,8 @@ class View:
             "g": self.entry,
             "trap": None if self.trap == View.trap else self.trap,
             "l": self.learning or None,
+            "task": None if self.exercise == View.exercise else self.exercise,
+            "class": self.seed or None,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -141,7 +148,18 @@ class View:
             entry=query.get("g", "")[:40] or None,
             trap=query["trap"] if query.get("trap") in TRAPS else cls.trap,
             learning=query.get("l", "")[:MOST_LEARNING],
+            exercise=query["task"] if query.get("task") in EXERCISES else cls.exercise,
+            seed=min(MOST_SEED, number("class") or 0),
         )
+
+    def lost(self, query: Mapping[str, str]) -> list[str]:
+        """What the link said about the view in vain, in words: all that is not so in this one."""
+        kept, said = self.to_query(), View().to_query() | _UNSAID
+        return [
+            f"{word} {query[name][:20]!r} of the link makes no sense here and was left out"
+            for name, word in _VIEW_WORDS.items()
+            if name in query and not _says_the_same(query[name], kept.get(name, said[name]))
+        ]
 
     def within(self, scenario: Looked) -> "View":
         """The same view with position, neuron, expert and step inside the scenario's bounds."""
@@ -160,6 +178,31 @@ class View:
             target=_without_trailing_zeros(self.target[: sizes["d_model"]]),
             entry=self.entry if self.entry and _is_entry(self.entry, scenario) else None,
         )
+
+
+_VIEW_WORDS = {
+    "p": "position", "n": "neuron", "s": "step", "x": "x", "q": "expert", "t": "context length",
+    "d": "start of the backward pass", "i": "coordinate", "y": "target", "g": "entry", "trap": "trap",
+    "task": "exercise", "class": "class number",
+}  # fmt: skip
+"""What a link says of the view, in words."""
+_UNSAID = {
+    "p": "0", "n": "", "s": "", "x": "1", "q": "0", "t": str(View.length),
+    "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap,
+    "task": View.exercise, "class": "0",
+}  # fmt: skip
+"""What it means that a link does not say it."""
+
+
+def _says_the_same(text: str, other: str) -> bool:
+    """Whether two parameters mean the same: as texts, or as lists of numbers, in which trailing zeros count for nothing."""
+    if text == other:
+        return True
+    try:
+        numbers = [tuple(parse_number(number) for number in said.split(",")) for said in (text, other)]
+    except ValueError:
+        return False
+    return _without_trailing_zeros(numbers[0]) == _without_trailing_zeros(numbers[1])
 
 
 def _target_of(text: str) -> tuple[float, ...]:
@@ -305,6 +348,8 @@ def open_session(query: Mapping[str, str], family: Family = "dense") -> Session:
     )
     there = family_of(scenario)
     notices = tuple(warnings)
+    if desk.wants is None:
+        notices += tuple(desk.view.lost(query))
     if there != family:
         notices += (f"The link holds {_lower(WHAT[there])}: this is its page.",)
     return Session(family=there, notices=notices, **{name: getattr(desk, name) for name in _DESK})
@@ -445,6 +490,8 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "target": _is_target,
     "entry": lambda value: value is None or (type(value) is str and len(value) <= 40),
     "trap": lambda value: value in TRAPS,
+    "exercise": lambda value: value in EXERCISES,
+    "seed": lambda value: _is_count(value) and value <= MOST_SEED,
 }
 """What a visitor may set of a View, each with what is a sound value of it."""
 
@@ -483,6 +530,10 @@ def _select(session: Session, event: Mapping[str, Any]) -> Session:
     return replace(session, look=look, view=replace(view, **chosen).within(session.present))
 
 
+_NOT_OF_THE_EXAMPLE = ("compare", "length", "causal", "start", "trap", "exercise", "seed")
+"""What stays of a view when another example is chosen."""
+
+
 def _base(session: Session, event: Mapping[str, Any]) -> Session:
     name = event["name"]
     scenario: Looked | None = None
@@ -495,7 +546,10 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, scenario)
-    kept = {name: getattr(session.view, name) for name in ("compare", "length", "causal", "start", "trap")}
+    kept = {
+        name: getattr(session.view, name)
+        for name in ("compare", "length", "causal", "start", "trap", "exercise", "seed")
+    }
     view = View(**kept)
     return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 

@@ -121,6 +121,15 @@ def test_the_boxes_start_at_the_readers_width_and_give_llamas():
     )
 
 
+def test_parameters_that_do_not_match_to_the_last_say_by_how_much():
+    visitor = gates()
+    # d_model 4: 2·4·16 = 128 dense; gated 3·4·10 = 120, 8 and 6.25% fewer.
+    assert any("8 parameters fewer, -6.25%" in text for text in texts(visitor))
+    # d_model 3: 8·3/3 = 8 exactly, and 3·3·8 = 72 = 2·3·12.
+    labelled(visitor.number_input, "d_model").set_value(3).run()
+    assert any("exactly as many parameters" in text for text in texts(visitor))
+
+
 def test_a_multiplier_stepped_up_by_tenths_counts_as_the_box_shows_it():
     visitor = gates()
     labelled(visitor.number_input, "d_model").set_value(8192).run()

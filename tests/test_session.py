@@ -73,6 +73,26 @@ def opened(address: str) -> Session:
 # Each action is applied once, in order
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"p": "2"}, ["position '2' of the link makes no sense here and was left out"]),
+        ({"p": "first", "n": "-1"}, ["position 'first'", "neuron '-1'"]),
+        ({"n": "8"}, ["neuron '8'"]),
+        ({"x": "1e9"}, ["x '1e9'"]),
+        ({"t": "0"}, ["context length '0'"]),
+        ({"trap": "mouse"}, ["trap 'mouse'"]),
+        ({"y": "1,two"}, ["target '1,two'"]),
+        ({"p": "0", "n": "", "x": "1.0", "t": "1024"}, []),
+        ({"p": "1", "n": "7", "x": "-.50", "s": "3"}, []),
+    ],
+)
+def test_a_link_says_what_it_told_of_the_view_in_vain(query, told):
+    notices = open_session(query).notices  # the worked example: two positions, eight neurons
+    assert len(notices) == len(told)
+    assert all(notice.startswith(start) for notice, start in zip(notices, told, strict=True))
+
+
 def test_events_are_applied_in_the_order_of_their_numbers():
     # Both write w1[0][0]; the later one stands, and hidden[0][0] follows: the lesson's 0.43 with 0.1 * 1.0
     # become 0.6 * 1.0.
