@@ -152,6 +152,15 @@ class View:
             seed=min(MOST_SEED, number("class") or 0),
         )
 
+    def lost(self, query: Mapping[str, str]) -> list[str]:
+        """What the link said about the view in vain, in words: all that is not so in this one."""
+        kept, said = self.to_query(), View().to_query() | _UNSAID
+        return [
+            f"{word} {query[name][:20]!r} of the link makes no sense here and was left out"
+            for name, word in _VIEW_WORDS.items()
+            if name in query and not _says_the_same(query[name], kept.get(name, said[name]))
+        ]
+
     def within(self, scenario: Looked) -> "View":
         """The same view with position, neuron, expert and step inside the scenario's bounds."""
         if isinstance(scenario, ShapeScenario):
@@ -169,6 +178,31 @@ class View:
             target=_without_trailing_zeros(self.target[: sizes["d_model"]]),
             entry=self.entry if self.entry and _is_entry(self.entry, scenario) else None,
         )
+
+
+_VIEW_WORDS = {
+    "p": "position", "n": "neuron", "s": "step", "x": "x", "q": "expert", "t": "context length",
+    "d": "start of the backward pass", "i": "coordinate", "y": "target", "g": "entry", "trap": "trap",
+    "task": "exercise", "class": "class number",
+}  # fmt: skip
+"""What a link says of the view, in words."""
+_UNSAID = {
+    "p": "0", "n": "", "s": "", "x": "1", "q": "0", "t": str(View.length),
+    "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap,
+    "task": View.exercise, "class": "0",
+}  # fmt: skip
+"""What it means that a link does not say it."""
+
+
+def _says_the_same(text: str, other: str) -> bool:
+    """Whether two parameters mean the same: as texts, or as lists of numbers, in which trailing zeros count for nothing."""
+    if text == other:
+        return True
+    try:
+        numbers = [tuple(parse_number(number) for number in said.split(",")) for said in (text, other)]
+    except ValueError:
+        return False
+    return _without_trailing_zeros(numbers[0]) == _without_trailing_zeros(numbers[1])
 
 
 def _target_of(text: str) -> tuple[float, ...]:
@@ -314,6 +348,8 @@ def open_session(query: Mapping[str, str], family: Family = "dense") -> Session:
     )
     there = family_of(scenario)
     notices = tuple(warnings)
+    if desk.wants is None:
+        notices += tuple(desk.view.lost(query))
     if there != family:
         notices += (f"The link holds {_lower(WHAT[there])}: this is its page.",)
     return Session(family=there, notices=notices, **{name: getattr(desk, name) for name in _DESK})
@@ -510,7 +546,10 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, scenario)
-    kept = {name: getattr(session.view, name) for name in _NOT_OF_THE_EXAMPLE}
+    kept = {
+        name: getattr(session.view, name)
+        for name in ("compare", "length", "causal", "start", "trap", "exercise", "seed")
+    }
     view = View(**kept)
     return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 
