@@ -546,10 +546,7 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, scenario)
-    kept = {
-        name: getattr(session.view, name)
-        for name in ("compare", "length", "causal", "start", "trap", "exercise", "seed")
-    }
+    kept = {name: getattr(session.view, name) for name in _NOT_OF_THE_EXAMPLE}
     view = View(**kept)
     return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 
