@@ -30,7 +30,7 @@ from ffn_core.matrix_text import short_number
 RUN, RUNNING, TOLD, BEFORE, STEP = (
     f"learning_{name}" for name in ("run", "running", "told", "before", "step")
 )
-GAP, EVERY = 0.15, 1.0
+GAP, EVERY = 0.1, 1.0
 """Seconds from a picture of the fit to the asking for the next while it runs, and from one of the charts below to the next."""
 OPEN_IN = {"Hourglass": "hourglass", "Weights": "weights", "Memories": "memories"}
 ROOT = Path(__file__).parent.parent
@@ -216,7 +216,7 @@ def _watch() -> None:
     gauges[1].metric("Loss", short_number(state.loss), help=f"{_loss_name(run)}, over all points.")
     if state.accuracy is not None:
         gauges[2].metric(
-            "Right",
+            "Points right",
             f"{state.accuracy:.1%}",
             help="Points on the right side of the cut at a probability of 50%.",
         )
@@ -224,7 +224,7 @@ def _watch() -> None:
         gauges[2].metric("Loss, identity", short_number(run.beside.state.loss))
     gauges[3].metric(
         "Dead neurons", f"{int(silent(run).sum())} of {state.ffn.d_ff}",
-        help="Exactly 0 at every point of the task: they get no gradient, and nothing wakes them but weight decay.",
+        help="Exactly 0 at every point of the task: no gradient of these points moves them.",
     )  # fmt: skip
     live_plot(
         figures.fit(run.task, state, run.beside.state if run.beside else None),
@@ -255,10 +255,20 @@ def _loss_name(run: Run) -> str:
     )
 
 
+_SUM_OF = {
+    "curve": "Each brown line is one neuron: activated_j · value_j. Where ReLU does not fire it is flat, and from its kink at "
+    "−b1/w1 on it slopes; GELU bends there softly. All of them and b2 add up to the green line, the fit.",
+    "classes": "Each tile is the whole plane of x, as one neuron sees it: it adds to the logit on one side of its line, and on "
+    "the other ReLU adds nothing. All tiles and b2 add up to the logit; above 0 it is class 1.",
+    "identity": "Without a nonlinearity each neuron adds something straight, and however many are added up, the sum is straight.",
+}
+
+
 def _made_of() -> None:
     """The neurons' contributions, the loss and the weights over time."""
     run: Run = st.session_state[RUN]
     live_plot(figures.neurons(run.task, run.main.state), key="learning_neurons")
+    st.caption(_SUM_OF["identity" if run.settings.activation == "identity" else run.task.kind])
     curves = [figures.Curve.of(shown("activation", run.settings.activation), run.main.history)]
     if run.beside:
         curves.append(figures.Curve.of("identity", run.beside.history))
