@@ -164,7 +164,7 @@ def _run_of(settings: Settings) -> Run:
 
 def _buttons(run: Run) -> None:
     running = st.session_state[RUNNING]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Pause" if running else "Start", key="learning_start", type="primary", on_click=_go, args=(not running,),
             disabled=run.ended and not running, width=92,
@@ -209,28 +209,31 @@ def _watch() -> None:
             st.rerun()  # the buttons change
     state = run.main.state
     st.caption(_where(run))
-    gauges = st.columns(4)
-    gauges[0].metric(
-        "Step", f"{state.step:,}", help=f"Updates of the weights so far, of at most {MOST_STEPS:,}."
-    )
-    gauges[1].metric("Loss", short_number(state.loss), help=f"{_loss_name(run)}, over all points.")
-    if state.accuracy is not None:
-        gauges[2].metric(
-            "Points right",
-            f"{state.accuracy:.1%}",
-            help="Points on the right side of the cut at a probability of 50%.",
+    with st.container(horizontal=True):  # on a phone two beside each other
+        _gauge("Step", f"{state.step:,}", f"Updates of the weights so far, of at most {MOST_STEPS:,}.")
+        _gauge("Loss", short_number(state.loss), f"{_loss_name(run)}, over all points.")
+        if state.accuracy is not None:
+            _gauge(
+                "Points right",
+                f"{state.accuracy:.1%}",
+                "Points on the right side of the cut, where it says 50%.",
+            )
+        elif run.beside:
+            _gauge("Loss, identity", short_number(run.beside.state.loss), _HELP["beside"])
+        _gauge(
+            "Dead neurons",
+            f"{int(silent(run).sum())} of {state.ffn.d_ff}",
+            "Exactly 0 at every point of the task: no gradient of these points moves them.",
         )
-    elif run.beside:
-        gauges[2].metric("Loss, identity", short_number(run.beside.state.loss))
-    gauges[3].metric(
-        "Dead neurons", f"{int(silent(run).sum())} of {state.ffn.d_ff}",
-        help="Exactly 0 at every point of the task: no gradient of these points moves them.",
-    )  # fmt: skip
     live_plot(
         figures.fit(run.task, state, run.beside.state if run.beside else None),
         key="learning_fit",
         again=GAP if st.session_state[RUNNING] else None,
     )
+
+
+def _gauge(label: str, value: str, help: str) -> None:
+    st.metric(label, value, help=help, width=160)
 
 
 def _where(run: Run) -> str:

@@ -33,7 +33,7 @@ _SHARES = (0.01, 0.1, 0.5, 0.9, 0.99)  # probabilities that the colour bar is ma
 _LOGIT_SPAN = float(special.logit(_SHARES[-1]))
 _PAPER = diverging_scale()[2][1]
 _SIDE: dict[str, Any] = {
-    "showarrow": False, "xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "font": {"size": 15},
+    "showarrow": False, "xanchor": "center", "xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "font": {"size": 14},
 }  # fmt: skip
 
 
@@ -82,9 +82,11 @@ def fit(task: Task, main: FitState, beside: FitState | None = None) -> Drawing:
         traces += [{**trace, "xaxis": f"x{n}", "yaxis": f"y{n}"} for trace in drawn]
         axes[f"xaxis{n}"] = {**look["xaxis"], "domain": domain}
         axes[f"yaxis{n}"] = {"anchor": f"x{n}", **look["yaxis"]}
+        if k:  # the first panel has the name of both
+            axes[f"yaxis{n}"].pop("title")
         if "scaleanchor" in look["yaxis"]:
             axes[f"yaxis{n}"]["scaleanchor"] = f"x{n}"
-    titles = [f"{_label(state.ffn)}, loss {short_number(state.loss)}{_right(state)}" for state in states]
+    titles = ["<br>".join(_lines(state)) for state in states]
     panels = [{**_SIDE, "text": text, "x": sum(d) / 2} for text, d in zip(titles, domains, strict=True)]
     return Drawing(
         traces=traces,
@@ -92,7 +94,7 @@ def fit(task: Task, main: FitState, beside: FitState | None = None) -> Drawing:
             f"{'The fit' if task.kind == 'curve' else 'Where it decides'} at step {main.step}",
             FIT_HEIGHT,
             legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.24, "yanchor": "top"},
-            margin={"l": 60, "r": 16, "t": 44, "b": 88},
+            margin={"l": 60, "r": 16, "t": 62 if task.kind == "curve" else 80, "b": 84},
             annotations=panels,
             **axes,
         ),
@@ -101,15 +103,15 @@ def fit(task: Task, main: FitState, beside: FitState | None = None) -> Drawing:
     )
 
 
-def _right(state: FitState) -> str:
-    return "" if state.accuracy is None else f", {state.accuracy:.1%} right"
+def _lines(state: FitState) -> list[str]:
+    """What stands above a panel, narrow enough for a phone."""
+    right = [] if state.accuracy is None else [f"{state.accuracy:.1%} right"]
+    return [_label(state.ffn), *right, f"loss {short_number(state.loss)}"]
 
 
 def _told(task: Task, state: FitState) -> str:
-    return (
-        f"{task.title}, learned by {state.ffn.d_ff} neurons with {_label(state.ffn)}: step {state.step}, "
-        f"loss {short_number(state.loss)}{_right(state)}."
-    )
+    label, *rest = _lines(state)
+    return f"{task.title}, learned by {state.ffn.d_ff} neurons with {label}: step {state.step}, {', '.join(rest)}."
 
 
 def _curve_panel(task: Task, ffn: FFN, legend: bool) -> tuple[list[PlotTrace], dict[str, Any]]:
@@ -391,7 +393,7 @@ def weights(history: Sequence[FitState]) -> Drawing:
     d_ff = states[0].ffn.d_ff
     shown = evenly(d_ff, MOST_NEURONS)
     steps = np.array([state.step for state in states])
-    domains = side_by_side(1, 1, spacing=0.14)
+    domains = side_by_side(1, 1, spacing=0.2)
     traces: list[PlotTrace] = []
     for name, colour, dash, panel, lines in (
         ("w1, the keys", "keys", "solid", "", [state.ffn.w1[shown].ravel() for state in states]),
