@@ -103,8 +103,8 @@ export class Editor {
     while (this.gutter.children.length < lines.length) this.gutter.append(make("span", {}, String(this.gutter.children.length + 1)));
     while (this.gutter.children.length > lines.length) this.gutter.lastChild.remove();
     const widest = Math.max(...lines.map((line) => line.length + 3 * (line.split("\t").length - 1)));
-    this.area.style.height = `calc(var(--row) * ${Math.max(lines.length, 8)})`;
-    this.area.style.width = `max(100%, ${widest + 2}ch)`;
+    this.area.style.height = `calc(var(--row) * ${Math.max(lines.length, 8)} + var(--pad) * 2)`;
+    this.area.style.width = `max(100%, calc(${widest + 2}ch + 20px))`;
   }
 
   #key(event) {

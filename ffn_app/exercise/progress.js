@@ -3,7 +3,7 @@
 const STORE = "hourglass-exercises";
 const listeners = new Set();
 
-/** All that is kept: {exercise: {passed, attempts, seed, date, typed, solution}}. */
+/** All that is kept: {exercise: {passed, attempts, seed, date, solution, typed, typed_for}}. */
 export function kept() {
   try {
     const stored = JSON.parse(localStorage.getItem(STORE));
