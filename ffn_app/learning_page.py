@@ -4,6 +4,7 @@ The run is in this visitor's session, and computes only in `_watch`, a bounded p
 browser has drawn the last picture and asks for the next. When the page is left or the browser closed, nothing goes on.
 """
 
+import time
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +33,7 @@ RUN, RUNNING, TOLD, BEFORE, STEP = (
 )
 GAP, EVERY = 0.1, 1.0
 """Seconds from a picture of the fit to the asking for the next while it runs, and from one of the charts below to the next."""
+CLOCK = time.perf_counter
 OPEN_IN = {"Hourglass": "hourglass", "Weights": "weights", "Memories": "memories"}
 ROOT = Path(__file__).parent.parent
 
@@ -203,7 +205,7 @@ def _watch() -> None:
     """A bounded piece of the run, where it stands, and what it has learned; while it runs, the chart asks for the next."""
     run: Run = st.session_state[RUN]
     if st.session_state[RUNNING]:
-        run.advance(st.session_state.learning_pace)
+        run.advance(st.session_state.learning_pace, clock=CLOCK)
         if run.ended:
             st.session_state[RUNNING] = False
             st.rerun()  # the buttons change
