@@ -22,8 +22,8 @@ from ffn_core.descent import STARTS as OBJECTIVES
 from ffn_core.descent import Objective, Start
 from ffn_core.examples import EXAMPLES, VARIANTS
 from ffn_core.examples import example as example_called
-from ffn_core.explain_backward import read_entry
 from ffn_core.exercises import EXERCISES
+from ffn_core.explain_backward import read_entry
 from ffn_core.families import kind_of
 from ffn_core.matrix_text import parse_matrix, parse_number
 from ffn_core.scenario import Edit, EditError, Scenario

@@ -1,7 +1,5 @@
 """A number of a gradient as its formula: the network of tests/test_gradients.py, worked out by hand, and the lesson's."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -87,10 +85,12 @@ def test_the_terms_add_up_to_the_number_of_the_gradient(name, array):
     chosen = example(name)
     trace = chosen.ffn.forward(chosen.x)
     start = Objective(position=1, target=(0.5, -1.0))
-    gradients = SimpleNamespace(**vars(trace.backward(start.d_output(trace))), output=start.d_output(trace))
+    d_output = start.d_output(trace)
+    gradients = trace.backward(d_output)
+    found = vars(gradients) | {"output": d_output}
     for index in np.ndindex(shape_of(trace.ffn, array)):
         told = explain_gradient(trace, gradients, start, Entry(array=array, index=index))
-        expected = getattr(gradients, array)[(1, *index) if array in STAGES else index]
+        expected = found[array][(1, *index) if array in STAGES else index]
         assert told.value == expected
         assert sum(term.product for term in told.terms) == pytest.approx(expected, abs=1e-14)
 

@@ -223,6 +223,7 @@ def test_a_bound_tries_so_many_entries_of_each_array_and_compares_no_other():
     w1 = result["w1"]
     assert not w1.numeric[~w1.tried].any()
     assert w1.tried.any(axis=0).all(), "they are spread over all columns"
+    assert w1.tried[13:].any(), "and over the rows, to the last ones"
     assert w1.relative_error < 1e-7
     assert not result["x"].skipped.any()
 
