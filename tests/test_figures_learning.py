@@ -145,7 +145,7 @@ def test_the_colour_bar_names_probabilities_at_their_logits():
 
 
 def test_lines_where_hidden_is_0_cross_the_plane_and_a_dead_neurons_are_dotted():
-    near = replace(PLANE, b1=[0, 0, -1.5])  # x0 = 1.5 is in sight, but beyond all points of xor
+    near = replace(PLANE, b1=np.array([0, 0, -1.5]))  # x0 = 1.5 is in sight, but beyond all points of xor
     drawing = fit(TASKS["xor"], state(near))
     [alive], [gone] = named(drawing, "kink, hidden = 0"), named(drawing, "the same of a dead neuron")
     upright, level = lines_of(alive)
@@ -235,7 +235,7 @@ def test_losses_are_drawn_over_steps_on_a_log_axis_with_the_run_before_told_apar
 
 
 def test_a_line_for_each_weight_goes_from_its_first_value_to_its_last():
-    later = replace(ABSOLUTE, w1=[[3], [-1], [1]], b2=[7])
+    later = replace(ABSOLUTE, w1=np.array([[3.0], [-1.0], [1.0]]), b2=np.array([7.0]))
     keys, biases, values = weights([state(), state(later, step=5)]).figure.data
     assert [(list(x), list(y)) for x, y in lines_of(keys)] == [
         ([0, 5], [1, 3]),

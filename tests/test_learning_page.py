@@ -242,7 +242,9 @@ def test_identity_beside_learns_in_step_and_both_losses_are_shown():
     for _ in range(30):
         press(visitor, "Start").run()
         press(visitor, "Pause")
-    assert run_of(visitor).main.state.step == run_of(visitor).beside.state.step > 300
+    run = run_of(visitor)
+    assert run.beside is not None
+    assert run.main.state.step == run.beside.state.step > 300
     # 1/2 - 3/π² is what the best line leaves of a sine.
     assert float(gauge(visitor, "Loss, identity")) == pytest.approx(0.196, abs=0.02)
     assert float(gauge(visitor, "Loss").replace("e−", "e-").replace("−", "-")) < 0.01

@@ -99,6 +99,7 @@ def test_the_same_settings_begin_at_the_same_weights_again():
 
 def test_identity_begins_beside_at_the_same_weights_and_learns_in_step():
     run = Run(Settings(activation="gelu", beside=True))
+    assert run.beside is not None
     assert same_weights(run.main.state.ffn, run.beside.state.ffn)
     assert run.beside.state.ffn.activation == "identity"
     run.advance(9, clock=lambda: 0.0)
