@@ -132,7 +132,7 @@ def two_ways(ffn: FFN, x: Array, compared: Compared) -> Drawing:
 
     Right and wrong; where the result is x + output, x itself too, below which it has fallen.
     """
-    result = "x + FFN(x)" if compared.residual else "FFN(x)"
+    result, named = ("x + FFN(x)", "(x + FFN(x))") if compared.residual else ("FFN(x)", "FFN(x)")
     drawn: list[tuple[str, str, Layer]] = [
         ("right", "solid", as_meant),
         (compared.label, "dash", compared.layer),
@@ -186,14 +186,14 @@ def two_ways(ffn: FFN, x: Array, compared: Compared) -> Drawing:
         title={"y": 1, "yanchor": "top", "pad": {"t": 16}},
         dragmode=False,
         xaxis={"domain": left, "title": {"text": "x[0]; x[1] stays"}, "range": [-REACH, REACH]},
-        yaxis={"title": {"text": f"({result})[0]"}},
+        yaxis={"title": {"text": f"{named}[0]"}},
         xaxis2={
             "domain": right,
             "title": {"text": "x[1]; x[0] stays"},
             "range": [-REACH, REACH],
             "anchor": "y2",
         },
-        yaxis2={"title": {"text": f"({result})[1]"}, "anchor": "x2"},
+        yaxis2={"title": {"text": f"{named}[1]"}, "anchor": "x2"},
     )
     return Drawing(
         traces=traces,
@@ -234,7 +234,8 @@ def routed_weights(after: Routing, before: Routing) -> Drawing:
         "What each expert's output is multiplied by",
         300,
         legend=LEGEND_ROW["legend"],
-        margin={"t": 78},
+        margin={"t": 96},
+        title={"y": 1, "yanchor": "top", "pad": {"t": 16}},
         barmode="group",
         xaxis={"title": {"text": f"expert [{n_experts}]"}, "tickvals": np.arange(n_experts)},
         yaxis={"title": {"text": "weight"}, "range": [0, 1.12]},
