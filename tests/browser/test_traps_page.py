@@ -41,7 +41,7 @@ class TrapsVisitor(Visitor):
 
 @pytest.fixture
 def traps(visit: Visit) -> Any:
-    def go(name: str = "", **options: Any) -> TrapsVisitor:
+    def go(name: str = "", **options: Any) -> Any:
         visitor = visit(None, **options)
         return TrapsVisitor(visitor.page, visitor.address).open(f"/traps{f'?trap={name}' * bool(name)}")
 
