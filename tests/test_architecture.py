@@ -206,12 +206,38 @@ HTML_OR_CODE_FROM_TEXT = re.compile(
 )
 
 
+# The one place where text becomes code: a student's Python, in a worker whose own policy lets it load and ask nothing
+# (test_server.py holds that policy, and that the page's is without 'unsafe-eval').
+WORKER = ROOT / "ffn_app" / "exercise" / "worker.js"
+IN_THE_WORKER = [
+    '  "WeakRef decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape eval isFinite isNaN constructor";',
+    "  (0, eval)(library);",
+]
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=name)
 def test_no_script_makes_html_or_code_of_text(path):
     found = [
         line for line in path.read_text(encoding="utf-8").splitlines() if HTML_OR_CODE_FROM_TEXT.search(line)
     ]
-    assert found == []
+    assert found == (IN_THE_WORKER if path == WORKER else [])
+
+
+EXERCISE_SCRIPTS = sorted((ROOT / "ffn_app" / "exercise").glob("*.js"))
+
+
+@pytest.mark.parametrize("path", EXERCISE_SCRIPTS, ids=name)
+def test_nothing_that_is_typed_into_an_exercise_is_sent(path):
+    text = path.read_text(encoding="utf-8")
+    # A component's ways to Python; and of requests only those for the files that run Python, by their own addresses.
+    assert re.findall(r"setStateValue|setTriggerValue|sendBeacon|XMLHttpRequest\(|WebSocket\(", text) == []
+    asked = re.findall(r"\bfetch\((.*?)\)\.", text)
+    assert asked == (["new URL(address, window.location.origin)"] if path.name == "runner.js" else [])
+    # The log of actions hears which exercise is chosen, and nothing else.
+    assert set(re.findall(r"(?<![.\w])push\((.*?)\)", text)) <= {
+        '{ kind: "view", exercise: name }',
+        '{ kind: "view", exercise: next.name }',
+    }
 
 
 @pytest.mark.parametrize("path", SCRIPTS + sorted((ROOT / "ffn_app").rglob("*.css")), ids=name)

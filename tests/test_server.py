@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import json
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
@@ -14,7 +15,9 @@ from starlette.applications import Starlette
 
 from app import app
 from ffn_app import assets
+from ffn_app.exercise import python
 from ffn_app.security import SecurityHeaders, security_headers
+from ffn_core.exercises import marking
 
 Message = MutableMapping[str, Any]
 DIRECTIVES = {
@@ -175,6 +178,80 @@ def test_a_websocket_passes_untouched():
     scope, receive, send = {"type": "websocket"}, object(), object()
     asyncio.run(SecurityHeaders(socket)(scope, receive, send))  # type: ignore[arg-type]
     assert [one is other for one, other in zip(passed, (scope, receive, send), strict=True)] == [True] * 3
+
+
+# The worker that runs a student's Python
+
+WORKER = f"{LIBRARY}/{assets.WORKER}"
+
+
+def test_the_worker_may_make_code_of_text_and_load_or_ask_nothing(get):
+    answer = get(WORKER)
+    assert answer.status == 200
+    # One policy, without 'self': no script, no request, no worker of its own, from any host.
+    assert policy(answer.headers["content-security-policy"]) == {
+        "default-src": ["'none'"],
+        "script-src": ["'unsafe-eval'"],
+    }
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_workers_policy_is_on_no_other_file(get):
+    scripts = [
+        path.relative_to(assets.ROOT).as_posix()
+        for folder in assets.FOLDERS
+        for path in (assets.ROOT / folder).glob("*.js")
+    ]
+    assert assets.WORKER in scripts
+    for path in ("/", "/exercises", *(f"{LIBRARY}/{script}" for script in scripts)):
+        allows = "'unsafe-eval'" in get(path).headers["content-security-policy"]
+        assert allows == (path == WORKER), path
+
+
+def test_a_response_cannot_bring_any_other_policy():
+    async def own(scope: Message, receive: Any, send: Any) -> None:
+        looser = b"default-src 'none'; script-src 'unsafe-eval' *"
+        await send(
+            {"type": "http.response.start", "status": 200, "headers": [(b"content-security-policy", looser)]}
+        )
+        await send({"type": "http.response.body", "body": b""})
+
+    answer = asyncio.run(request(SecurityHeaders(own), "/"))
+    assert set(policy(answer.headers["content-security-policy"])) == DIRECTIVES
+
+
+def test_the_browsers_python_comes_out_of_the_installed_package_for_good():
+    addresses = assets.python_addresses("")
+    library = ask_assets(addresses["library"])
+    assert library.status == 200
+    assert library.body == (python.FOLDER / python.FILE).read_text(encoding="utf-8")
+    assert python.VERSION in addresses["library"]
+    assert library.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for other in ("brython_stdlib.js", "demo.html", "../__main__.py"):
+        assert ask_assets(f"/{assets.BRYTHON_PREFIX}/{other}").status == 404
+
+
+def test_what_marks_a_solution_in_the_browser_is_the_text_that_marks_it_here():
+    answer = ask_assets(assets.python_addresses("")["parts"])
+    assert answer.status == 200
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    parts = json.loads(answer.body)
+    assert parts["marking"] == Path(marking.__file__).read_text(encoding="utf-8")
+    assert set(parts["modules"]) == set(python.MODULES)
+    kinds = {kind for kind, *_ in parts["modules"].values()}
+    assert kinds <= {".js", ".py"}, "as Brython wants its modules"
+
+
+def test_all_of_the_browsers_python_is_found_below_the_apps_base_path():
+    for address in assets.python_addresses("course").values():
+        assert address.startswith("/course/lib/")
+
+
+def test_the_address_changes_when_the_marking_does(monkeypatch):
+    version = assets.version.__wrapped__
+    before = version()
+    monkeypatch.setattr(python, "python_parts", lambda: b"marked otherwise")
+    assert version() != before
 
 
 # The app's own scripts and styles
