@@ -1,7 +1,8 @@
-// A small editor for Python: a textarea with line numbers. It types through execCommand, so that the browser's own
-// undo takes back what Tab, Enter and "Start again" do as well.
+// A small editor for Python: a textarea with line numbers. It has an undo of its own, since a browser's loses what
+// Tab, Enter and "Start again" do.
 
 import { make, setAttribute } from "../board/dom.js";
+import { History } from "./history.js";
 
 const STEP = "    ";
 const LEAVES_BLOCK = /^\s*(return|pass|break|continue|raise)\b/;
@@ -31,10 +32,13 @@ export class Editor {
     this.area = make("textarea", {
       "aria-label": label, "aria-describedby": help, spellcheck: "false", autocapitalize: "off", autocomplete: "off", autocorrect: "off", wrap: "off",
       oninput: () => this.#changed(), onkeydown: (event) => this.#key(event), onblur: () => (this.leaving = false),
+      onbeforeinput: (event) => this.#before(event),
     });
     this.help = make("p", { class: "help", id: help }, "Tab indents and Shift+Tab takes it back; Escape, then Tab, leaves the editor. Ctrl+Enter checks.");
     this.element = make("div", { class: "editor" }, this.gutter, make("div", { class: "lines" }, this.mark, this.area));
     this.area.value = text;
+    this.area.setSelectionRange(0, 0);
+    this.history = new History(this.#step());
     this.#layout();
   }
 
@@ -55,13 +59,11 @@ export class Editor {
   }
 
   undo() {
-    this.area.focus();
-    document.execCommand("undo");
+    this.#go(-1);
   }
 
   redo() {
-    this.area.focus();
-    document.execCommand("redo");
+    this.#go(1);
   }
 
   /** Mark a line (counted from 1) as the one where an error is; null takes the mark away. */
@@ -84,14 +86,35 @@ export class Editor {
     this.gutter.children[line - 1]?.scrollIntoView({ block: "nearest" });
   }
 
+  #step() {
+    return { text: this.area.value, start: this.area.selectionStart, end: this.area.selectionEnd };
+  }
+
   #type(text) {
-    if (document.execCommand("insertText", false, text)) return;
-    if (!text && document.execCommand("delete")) return;
-    this.area.setRangeText(text, this.area.selectionStart, this.area.selectionEnd, "end"); // without undo, where there is no other way
+    this.history.moved(this.#step());
+    this.area.setRangeText(text, this.area.selectionStart, this.area.selectionEnd, "end");
     this.#changed();
   }
 
+  #go(by) {
+    this.area.focus();
+    const step = this.history.go(by);
+    if (!step) return;
+    this.area.value = step.text;
+    this.area.setSelectionRange(step.start, step.end);
+    this.#changed();
+  }
+
+  /** Undo and redo from a menu or a phone; and where the cursor is before something is typed. */
+  #before(event) {
+    const by = { historyUndo: -1, historyRedo: 1 }[event.inputType];
+    if (!by) return this.history.moved(this.#step());
+    event.preventDefault();
+    return this.#go(by);
+  }
+
   #changed() {
+    this.history.add(this.#step());
     if (this.marked) this.markLine(null);
     this.#layout();
     this.onInput(this.text);
@@ -112,6 +135,9 @@ export class Editor {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       this.onCheck();
+    } else if ((event.ctrlKey || event.metaKey) && !event.altKey && /^[yz]$/i.test(event.key)) {
+      event.preventDefault();
+      this.#go(event.key.toLowerCase() === "y" || event.shiftKey ? 1 : -1);
     } else if (event.key === "Escape") {
       this.leaving = true;
       return;

@@ -49,7 +49,14 @@ class Work {
     this.verdict.show(verdict, ...more, verdict.passed && next && button(`Next: ${next.title}`, () => push({ kind: "view", exercise: next.name })));
   }
 
+  /** A Python to run things with, and a note for as long as it is not there. */
+  python() {
+    this.loading = make("p", { class: "help loading" }, "Python is loading…");
+    return new Runner(this.data.python, () => this.loading.remove());
+  }
+
   cannot(error) {
+    this.loading.remove();
     this.verdict.wait(`Python could not be started in this browser: ${error.message}`);
   }
 }
@@ -57,7 +64,7 @@ class Work {
 class Code extends Work {
   constructor(root, data) {
     super(root, data);
-    this.runner = new Runner(data.python);
+    this.runner = this.python();
     const known = keptOf(data.name);
     this.editor = new Editor({
       label: `Your code for ${data.title}`,
@@ -78,7 +85,7 @@ class Code extends Work {
       make("div", { class: "tools" }, this.check, this.go, this.halt,
         button("Undo", () => this.editor.undo()), button("Redo", () => this.editor.redo()),
         button("Start again", () => this.editor.replaceAll(this.data.starter), { title: "Put back what was given; Undo brings yours back" })),
-      this.editor.element, this.editor.help, this.verdict.element, this.failed, this.printed,
+      this.loading, this.editor.element, this.editor.help, this.verdict.element, this.failed, this.printed,
     );
     this.stops.push(onProgress(() => this.#afterForgetting()));
   }
@@ -147,11 +154,11 @@ class Code extends Work {
 class Numbers extends Work {
   constructor(root, data) {
     super(root, data);
-    this.runner = new Runner(data.python);
+    this.runner = this.python();
     this.input = make("input", { type: "text", inputmode: "text", autocomplete: "off", "aria-label": "Your answer", size: "14", oninput: () => keep(this.data.name, { typed: this.input.value, typed_for: this.data.seed }) });
     this.element.append(
       make("form", { class: "tools", onsubmit: (event) => this.#check(event) }, make("label", {}, "Your answer ", this.input), make("button", { type: "submit", class: "first" }, "Check")),
-      this.verdict.element,
+      this.loading, this.verdict.element,
     );
     this.stops.push(onProgress(() => keptOf(this.data.name).typed === undefined && this.#begin()));
     this.#begin();

@@ -44,11 +44,13 @@ async function worker(addresses) {
 }
 
 export class Runner {
-  constructor(addresses) {
+  /** `onReady` is called once there is a Python: from then on no network is needed. */
+  constructor(addresses, onReady) {
     this.addresses = addresses;
     this.next = null;
     this.stop = () => {};
     this.prepare();
+    this.next.then(onReady, () => {});
   }
 
   prepare() {
