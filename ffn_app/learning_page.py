@@ -69,11 +69,11 @@ _HELP = {
     "d_ff": "How many neurons the hidden layer has.",
     "optimizer": "How a gradient becomes a step. SGD: against the gradient, with momentum. Adam: scaled for each weight.",
     "learning_rate": "How far a step goes. Too small is slow, too large and the loss jumps or grows without end.",
-    "momentum": "For SGD: the share of the last step's direction that goes into the next.",
+    "momentum": "The share of the last step's direction that goes into the next. Adam has its own.",
     "batch_size": "How many of the points each step sees. Fewer make the loss noisy.",
     "weight_decay": "Each step takes learning rate times this share off every weight and bias.",
     "seed": "Another seed, other weights to begin with. The same settings always give the same run.",
-    "beside": "The same network from the same weights without a nonlinearity, learning in step.",
+    "beside": "The same network from the same weights without a nonlinearity, learning in step; beside identity itself nothing.",
 }
 
 
@@ -115,12 +115,9 @@ def _settings(session: Session) -> Settings:
     with right:
         _number("d_ff", "d_ff, neurons")
         _choose("learning_rate", "Learning rate")
-        _choose("momentum", "Momentum", disabled=state[_key("optimizer")] != "sgd")
+        _choose("momentum", "Momentum of SGD")
         _number("seed", "Seed")
-    st.toggle(
-        "Identity beside", key=_key("beside"), persist_state="session", help=_HELP["beside"],
-        disabled=state[_key("activation")] == "identity",
-    )  # fmt: skip
+    st.toggle("Identity beside", key=_key("beside"), persist_state="session", help=_HELP["beside"])
     chosen = _chosen()
     try:
         chosen.made()
@@ -131,10 +128,10 @@ def _settings(session: Session) -> Settings:
     return chosen
 
 
-def _choose(name: str, label: str, *, disabled: bool = False) -> None:
+def _choose(name: str, label: str) -> None:
     st.selectbox(
         label, CHOICES[name], format_func=lambda value: shown(name, value), key=_key(name), persist_state="session",
-        help=_HELP[name], disabled=disabled,
+        help=_HELP[name],
     )  # fmt: skip
 
 
@@ -210,7 +207,7 @@ def _watch() -> None:
             st.session_state[RUNNING] = False
             st.rerun()  # the buttons change
     state = run.main.state
-    st.caption(_where(run))
+    st.write(_where(run))
     with st.container(horizontal=True):  # on a phone two beside each other
         _gauge("Step", f"{state.step:,}", f"Updates of the weights so far, of at most {MOST_STEPS:,}.")
         _gauge("Loss", short_number(state.loss), f"{_loss_name(run)}, over all points.")
@@ -273,7 +270,7 @@ def _made_of() -> None:
     """The neurons' contributions, the loss and the weights over time."""
     run: Run = st.session_state[RUN]
     live_plot(figures.neurons(run.task, run.main.state), key="learning_neurons")
-    st.caption(_SUM_OF["identity" if run.settings.activation == "identity" else run.task.kind])
+    st.write(_SUM_OF["identity" if run.settings.activation == "identity" else run.task.kind])
     curves = [figures.Curve.of(shown("activation", run.settings.activation), run.main.history)]
     if run.beside:
         curves.append(figures.Curve.of("identity", run.beside.history))
@@ -292,7 +289,7 @@ def _made_of() -> None:
 
 def _open_elsewhere() -> None:
     """Put the network on the desk of the other pages, with points of the task as its positions."""
-    st.caption("Open the network as it is now, with some of the task’s points as positions, on the page:")
+    st.write("Open the network as it is now, with some of the task’s points as positions, on the page:")
     with st.container(horizontal=True):
         for title, page in OPEN_IN.items():
             if st.button(

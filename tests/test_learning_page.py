@@ -12,7 +12,15 @@ from ffn_app.learning_run import Run
 from ffn_core import TASKS
 from tests.test_pages import FRAME, component, labelled, session, undone, visit
 
-SETTINGS = ("Task", "Nonlinearity", "Optimizer", "Points a step", "Weight decay", "Learning rate", "Momentum")
+SETTINGS = (
+    "Task",
+    "Nonlinearity",
+    "Optimizer",
+    "Points a step",
+    "Weight decay",
+    "Learning rate",
+    "Momentum of SGD",
+)
 
 
 def learning(settings: str = "") -> AppTest:
@@ -39,8 +47,8 @@ def gauge(visitor: AppTest, label: str) -> str:
     return str(labelled(visitor.metric, label).value)
 
 
-def captions(visitor: AppTest) -> str:
-    return "\n".join(caption.value for caption in visitor.caption)
+def told(visitor: AppTest) -> str:
+    return "\n".join(text.value for text in visitor.markdown)
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +80,7 @@ def test_start_runs_it_picture_by_picture_and_pause_holds_it():
     visitor.run()
     assert gauge(visitor, "Step") == "50"
     assert component(visitor, "learning_fit")["again"] is None
-    assert "Paused at step 50." in captions(visitor)
+    assert "Paused at step 50." in told(visitor)
 
 
 def test_nothing_runs_before_start():
@@ -120,7 +128,7 @@ def test_the_last_step_is_told_and_only_reset_is_left(monkeypatch):
     monkeypatch.setattr("ffn_app.learning_page.MOST_STEPS", 40)
     visitor = press(learning(), "Start").run()
     assert gauge(visitor, "Step") == "40"
-    assert "All 40 steps are made" in captions(visitor)
+    assert "All 40 steps are made" in told(visitor)
     assert [labelled(visitor.button, name).disabled for name in ("Start", "Step", "Reset")] == [
         True,
         True,
@@ -136,7 +144,7 @@ def test_a_run_that_diverges_says_so_and_cannot_be_opened():
         if not visitor.session_state[RUNNING]:
             break
         visitor.run()
-    assert "It diverged at step" in captions(visitor)
+    assert "It diverged at step" in told(visitor)
     before = session(visitor).present
     press(visitor, "Memories")
     assert session(visitor).present is before
@@ -152,8 +160,8 @@ def test_a_changed_setting_begins_a_new_run_says_so_and_keeps_the_loss_of_the_ru
     loss = gauge(visitor, "Loss")
     chosen(visitor, "Learning rate", 0.1)
     assert gauge(visitor, "Step") == "0"
-    told = "New run: learning rate 0.01 → 0.1. The run before had loss " + loss + " at step 25."
-    assert told in captions(visitor)
+    expected = "New run: learning rate 0.01 → 0.1. The run before had loss " + loss + " at step 25."
+    assert expected in told(visitor)
     assert "the run before" in component(visitor, "learning_loss")["figure"]
     chosen(visitor, "Task", "xor")
     assert "the run before" not in component(visitor, "learning_loss")["figure"], "its loss is another"
@@ -167,12 +175,12 @@ def test_a_setting_that_changes_while_it_runs_pauses_the_new_run():
 
 
 def test_momentum_counts_for_sgd_alone():
-    visitor = learning()
-    assert labelled(visitor.selectbox, "Momentum").disabled
+    visitor = press(learning(), "Step")
+    chosen(visitor, "Momentum of SGD", 0.5)
+    assert gauge(visitor, "Step") == "1", "the run goes on: Adam has no use for it"
     chosen(visitor, "Optimizer", "sgd")
-    assert not labelled(visitor.selectbox, "Momentum").disabled
-    chosen(visitor, "Momentum", 0.5)
     assert run_of(visitor).settings.momentum == 0.5
+    assert gauge(visitor, "Step") == "0"
 
 
 def test_every_setting_is_a_control_and_d_ff_is_1_to_64():
@@ -219,7 +227,7 @@ def test_typed_points_are_learned():
     visitor = chosen(learning(), "Task", "points")
     visitor.text_area[0].set_value("0, 1\n1, 3").run()
     assert run_of(visitor).task.target.tolist() == [1, 3]
-    assert "New run: points." in captions(visitor)
+    assert "New run: points." in told(visitor)
 
 
 def test_points_that_cannot_be_read_are_told_and_the_last_good_ones_go_on():
@@ -252,7 +260,6 @@ def test_identity_beside_learns_in_step_and_both_losses_are_shown():
 
 def test_beside_identity_itself_there_is_nothing_to_show():
     visitor = learning("activation~identity,beside~True")
-    assert labelled(visitor.toggle, "Identity beside").disabled
     assert run_of(visitor).beside is None
 
 

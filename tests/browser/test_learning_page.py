@@ -266,6 +266,7 @@ def test_axe_finds_no_violation(learning, look):
     visitor.press("Step")
     visitor.paused()
     visitor.page.mouse.move(0, 0)
+    expect(visitor.page.get_by_role("tooltip")).to_have_count(0)
     response: dict[str, Any] = Axe().run(visitor.page).response
     assert [
         f"{rule['id']}: {rule['help']}: {node['target']} {node['html'][:160]} {node['failureSummary'][:300]}"
