@@ -10,6 +10,7 @@ from ffn_core.exercises import EXERCISES, CodeExercise, NumberExercise, Scenario
 from ffn_core.exercises.exercise import NumberTask
 from ffn_core.exercises.marking import CODES, mark_number
 from ffn_core.scenario import Scenario
+from tests.solutions import exercise as exercise_called
 from tests.solutions import scenarios
 
 NUMBERS = [name for name, exercise in EXERCISES.items() if isinstance(exercise, NumberExercise)]
@@ -18,7 +19,7 @@ SEEDS = range(12)
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_an_exercise_says_what_is_asked_and_helps(name):
-    exercise = EXERCISES[name]
+    exercise = exercise_called(name)
     assert exercise.name == name
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), "typed in a terminal and kept in a browser"
     assert exercise.title
@@ -33,14 +34,14 @@ def test_there_are_exercises_of_every_kind_and_the_lessons_by_its_name():
     assert len(kinds) >= 14
     assert {kind: kinds.count(kind) for kind in kinds} == {"numbers": 9, "scenario": 7, "code": 7}
     for name in ("ffn-forward", "ffn-forward-gelu"):
-        exercise = EXERCISES[name]
+        exercise = exercise_called(name)
         assert isinstance(exercise, CodeExercise)
         assert exercise.signature == "ffn_forward(x, W1, b1, W2, b2, D, H)"
 
 
 @pytest.mark.parametrize("name", [name for name, each in EXERCISES.items() if each.kind == "code"])
 def test_a_sheet_is_json_and_the_starter_defines_the_function_without_solving_it(name):
-    exercise = EXERCISES[name]
+    exercise = exercise_called(name)
     sheet = exercise.sheet(0)
     assert json.loads(json.dumps(sheet, allow_nan=False)) == sheet
     assert (sheet["function"], sheet["signature"]) == (exercise.function, exercise.signature)
@@ -54,7 +55,7 @@ def test_a_sheet_is_json_and_the_starter_defines_the_function_without_solving_it
 @pytest.mark.parametrize("name", NUMBERS)
 def test_each_slip_in_a_number_gets_its_own_sentence_and_the_right_number_passes(name):
     for seed in SEEDS:
-        task = EXERCISES[name].ask(seed)
+        task = exercise_called(name).ask(seed)
         as_json = json.loads(json.dumps(task.as_json(), allow_nan=False))
         assert mark_number(as_json, repr(task.answer))["passed"]
         assert mark_number(as_json, f"{task.answer:.{task.decimals}f}")["passed"]
@@ -69,7 +70,7 @@ def test_each_slip_in_a_number_gets_its_own_sentence_and_the_right_number_passes
 def test_with_the_slips_that_all_numbers_share_there_are_eight_refusals_each_with_its_own_sentence():
     shared = ("", "abc", "nan", "-43", "430", "40")
     for name in NUMBERS:
-        task = EXERCISES[name].ask(0)
+        task = exercise_called(name).ask(0)
         said = [mistake.message for mistake in task.mistakes]
         plain = NumberTask(prompt="", answer=43.0, decimals=0, mistakes=())
         said += [mark_number(plain.as_json(), text)["message"] for text in shared]
@@ -128,13 +129,13 @@ def numbers_in(prompt, name):
 
 def test_the_numbers_that_a_prompt_shows_give_the_answer():
     for seed in SEEDS:
-        task = EXERCISES["hidden-by-hand"].ask(seed)
+        task = exercise_called("hidden-by-hand").ask(seed)
         neuron = int(re.findall(r"`hidden\[(\d)\]`", task.prompt)[0])
         x, w1, b1 = (numbers_in(task.prompt, name) for name in ("x", "w1", "b1"))
         by_hand = sum(w1[neuron][j] * x[j] for j in range(3)) + b1[neuron]
         assert task.answer == pytest.approx(by_hand, abs=1e-9)
 
-        task = EXERCISES["output-by-hand"].ask(seed)
+        task = exercise_called("output-by-hand").ask(seed)
         i = int(re.findall(r"`output\[(\d)\]`", task.prompt)[0])
         x, w1, b1, w2, b2 = (numbers_in(task.prompt, name) for name in ("x", "w1", "b1", "w2", "b2"))
         activated = [max(0, w1[j][0] * x[0] + w1[j][1] * x[1] + b1[j]) for j in range(2)]
@@ -142,26 +143,26 @@ def test_the_numbers_that_a_prompt_shows_give_the_answer():
             w2[i][0] * activated[0] + w2[i][1] * activated[1] + b2[i], abs=1e-9
         )
 
-        task = EXERCISES["contribution"].ask(seed)
+        task = exercise_called("contribution").ask(seed)
         j, i = map(int, re.findall(r"\*\*\w+ (\d)\*\*", task.prompt))
         activated, w2 = numbers_in(task.prompt, "activated"), numbers_in(task.prompt, "w2")
         assert task.answer == pytest.approx(activated[j] * w2[i][j], abs=1e-9)
 
-        task = EXERCISES["dead-or-sparse"].ask(seed)
+        task = exercise_called("dead-or-sparse").ask(seed)
         columns = zip(*numbers_in(task.prompt, "activated").tolist(), strict=True)
         assert task.answer == sum(not any(column) for column in columns)
 
 
 def test_numbers_taken_from_the_rounded_help_in_a_prompt_pass():
     for seed in SEEDS:
-        task = EXERCISES["activated-by-hand"].ask(seed)
+        task = exercise_called("activated-by-hand").ask(seed)
         z, phi = (
             float(text.replace("−", "-"))
             for text in re.findall(r"Φ\((−[\d.]+)\) = ([\d.]+)\.\n", task.prompt)[0]
         )
         assert mark_number(task.as_json(), f"{z * phi:.3f}")["passed"]
 
-        task = EXERCISES["gated-by-hand"].ask(seed)
+        task = exercise_called("gated-by-hand").ask(seed)
         up = float(re.findall(r"`up` = (\S+)\. ", task.prompt)[0].replace("−", "-"))
         z, sigma = (
             float(text.replace("−", "-"))
@@ -169,20 +170,22 @@ def test_numbers_taken_from_the_rounded_help_in_a_prompt_pass():
         )
         assert mark_number(task.as_json(), f"{z * sigma * up:.3f}")["passed"]
 
-        task = EXERCISES["top-2-by-hand"].ask(seed)
+        task = exercise_called("top-2-by-hand").ask(seed)
         [ratio] = re.findall(r"exp\(.*?\) = ([\d.]+),", task.prompt)
         assert mark_number(task.as_json(), f"{1 / (1 + float(ratio)):.3f}")["passed"]
 
 
 def test_counts_follow_their_prompts():
     for seed in SEEDS:
-        d = int(re.findall(r"d_model = (\d+)", EXERCISES["parameters"].statement(seed))[0])
-        assert EXERCISES["parameters"].ask(seed).answer == 8 * d * d + 5 * d
+        d = int(re.findall(r"d_model = (\d+)", exercise_called("parameters").statement(seed))[0])
+        assert exercise_called("parameters").ask(seed).answer == 8 * d * d + 5 * d
         multiple, d = map(
             int,
-            re.findall(r"multiple of (\d+).*d_model = (\d+)", EXERCISES["gated-width"].statement(seed))[0],
+            re.findall(r"multiple of (\d+).*d_model = (\d+)", exercise_called("gated-width").statement(seed))[
+                0
+            ],
         )
-        answer = EXERCISES["gated-width"].ask(seed).answer
+        answer = exercise_called("gated-width").ask(seed).answer
         assert answer % multiple == 0
         assert answer - multiple < 8 * d // 3 <= answer
 
@@ -204,7 +207,7 @@ def test_every_network_to_set_is_held_to_eight_wrong_ones_and_three_right_ones()
     ("name", "edits"), [(name, edits) for name in SET for edits in scenarios.RIGHT[name]]
 )
 def test_a_network_that_does_what_was_asked_passes(name, edits):
-    exercise = EXERCISES[name]
+    exercise = exercise_called(name)
     verdict = exercise.check(exercise.start(0).edit(*edits))
     assert verdict.passed, verdict.message
     assert verdict.message
@@ -214,7 +217,7 @@ def test_a_network_that_does_what_was_asked_passes(name, edits):
     ("name", "edits", "says"), [(name, *wrong) for name in SET for wrong in scenarios.WRONG[name]]
 )
 def test_a_network_that_does_not_is_told_what_is_still_wrong(name, edits, says):
-    exercise = EXERCISES[name]
+    exercise = exercise_called(name)
     verdict = exercise.check(exercise.start(0).edit(*edits))
     assert not verdict.passed
     assert says in verdict.message
@@ -223,14 +226,14 @@ def test_a_network_that_does_not_is_told_what_is_still_wrong(name, edits, says):
 @pytest.mark.parametrize("name", SET)
 @pytest.mark.parametrize(("scenario", "says"), scenarios.OTHER_GROUND)
 def test_another_network_is_no_answer(name, scenario, says):
-    verdict = EXERCISES[name].check(scenario)
+    verdict = exercise_called(name).check(scenario)
     assert not verdict.passed
     assert says in verdict.message
 
 
 @pytest.mark.parametrize("name", SET)
 def test_another_nonlinearity_is_no_answer(name):
-    exercise = EXERCISES[name]
+    exercise = exercise_called(name)
     for edits in scenarios.RIGHT[name]:
         verdict = exercise.check(exercise.start(0).edit(*edits).with_activation("gelu"))
         assert not verdict.passed
@@ -239,7 +242,7 @@ def test_another_nonlinearity_is_no_answer(name):
 
 @pytest.mark.parametrize("name", SET)
 def test_a_start_fits_a_link_and_is_no_answer_yet(name):
-    exercise = EXERCISES[name]
+    exercise = exercise_called(name)
     start = exercise.start(0)
     back, losses = Scenario.from_query(start.to_query())
     assert losses == []

@@ -3,6 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ffn_core.exercises import EXERCISES
+
+
+def exercise(name):
+    """An exercise of whatever kind."""
+    return EXERCISES[name]
+
 
 class Wrong(NamedTuple):
     """A plausible wrong function, the diagnosis it must get, and words of the sentence that must come with it."""
@@ -15,10 +22,10 @@ class Wrong(NamedTuple):
 class Solutions:
     """The functions that one exercise is held to."""
 
-    def __init__(self, exercise):
-        self.exercise = exercise
-        self.right_ones = []
-        self.wrong_ones = []
+    def __init__(self, name):
+        self.exercise = name
+        self.right_ones: list[Callable[..., Any]] = []
+        self.wrong_ones: list[Wrong] = []
 
     def right(self, function):
         self.right_ones.append(function)

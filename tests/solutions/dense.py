@@ -98,6 +98,11 @@ def forward_pass(exercise, act):
         a = first(x, W1, b1, D, H)
         return [sum(W2[j * H + i] * a[j] for j in range(H)) + b2[i] for i in range(D)]
 
+    @of.wrong("transposed", "Both matrices")
+    def both_indices_exchanged(x, W1, b1, W2, b2, D, H):
+        a = [act(sum(W1[j * H + i] * x[j] for j in range(D)) + b1[i]) for i in range(H)]
+        return [sum(W2[j * H + i] * a[j] for j in range(H)) + b2[i] for i in range(D)]
+
     @of.wrong("missing-bias", "b1 was left out")
     def no_b1(x, W1, b1, W2, b2, D, H):
         return second(first(x, W1, [0] * H, D, H), W2, b2, D, H)
@@ -130,6 +135,14 @@ def forward_pass(exercise, act):
     @of.wrong("wrong-activation", "The nonlinearity is sigmoid")
     def with_sigmoid(x, W1, b1, W2, b2, D, H):
         return second(first(x, W1, b1, D, H, act=lambda z: 1 / (1 + math.exp(-z))), W2, b2, D, H)
+
+    @of.wrong("wrong-activation", "not the one asked for")
+    def with_a_leak(x, W1, b1, W2, b2, D, H):
+        return second(first(x, W1, b1, D, H, act=lambda z: z if z > 0 else 0.01 * z), W2, b2, D, H)
+
+    @of.wrong("wrong-activation", "not the one asked for")
+    def min_for_max(x, W1, b1, W2, b2, D, H):
+        return second(first(x, W1, b1, D, H, act=lambda z: min(0.0, z)), W2, b2, D, H)
 
     @of.wrong("mutates-input", "changed x")
     def writes_into_x(x, W1, b1, W2, b2, D, H):
@@ -189,6 +202,11 @@ def forward_pass(exercise, act):
     @of.wrong("only-square", "right where d_ff = d_model")
     def gives_up(x, W1, b1, W2, b2, D, H):
         return second(first(x, W1, b1, D, H), W2, b2, D, H) if D == H else [0.0] * D
+
+    @of.wrong("only-square", "right where d_ff = d_model")
+    def insists(x, W1, b1, W2, b2, D, H):
+        assert D == H
+        return second(first(x, W1, b1, D, H), W2, b2, D, H)
 
     @of.wrong("error", "The last line of the traceback")
     def divides_by_zero(x, W1, b1, W2, b2, D, H):

@@ -1,8 +1,10 @@
 """Networks that are set: the edits of right ones, and those of wrong ones with words of what must be said."""
 
+from typing import Any
+
 from ffn_core.scenario import Scenario
 
-RIGHT = {
+RIGHT: dict[str, Any] = {
     "fires-for-cat": [
         [("w1", (2, 1), 1.0)],
         [("w1", (2, 3), 1.0), ("b1", (2,), -0.5)],
@@ -49,7 +51,7 @@ RIGHT = {
     ],
 }
 
-WRONG = {
+WRONG: dict[str, Any] = {
     "fires-for-cat": [
         ([], "does not fire for “cat” yet"),
         ([("w1", (2, 3), 1.0)], "also fires for “sat” with 0.4"),
