@@ -184,6 +184,42 @@ def test_rounding_passes_and_the_tanh_form_does_not():
     assert not answering(lambda output: [y - 1e-5 for y in output])["passed"], "two-sided"
 
 
+def test_true_is_no_1():
+    assert 1 in case("ffn-forward", "the output goes down")["expected"]
+    assert answering(lambda output: [y == 1 or y for y in output])["diagnosis"] == "wrong-values"
+
+
+def test_an_index_error_alone_is_not_taken_for_a_wrong_stride():
+    def stops_where_there_are_few_neurons(x, W1, b1, W2, b2, D, H):
+        return right(x, W1, b1, W2, b2, D, H) if H >= D else x[D]
+
+    assert mark(stops_where_there_are_few_neurons, FORWARD)["diagnosis"] == "error"
+
+
+def test_of_mistakes_that_fit_alike_the_first_is_said_and_before_it_the_one_that_fits_more_cases():
+    def sheet(*wrong):
+        cases = [
+            {"name": "1", "args": [1.0], "expected": 1.0, "wrong": dict(zip("abc", wrong, strict=True))},
+            {
+                "name": "2",
+                "args": [2.0],
+                "expected": 2.0,
+                "wrong": {"a": [[3.0]], "b": [[3.0]], "c": [[3.0]]},
+            },
+        ]
+        return FORWARD | {
+            "mistakes": {name: {"code": "stride", "message": name} for name in "abc"},
+            "cases": [case | {"shown": True, "square": None} for case in cases],
+        }
+
+    def seldom_wrong(x):
+        return 3.0 if x == 2 else x
+
+    assert mark(seldom_wrong, sheet([[1.0]], [[1.0]], [[1.0]]))["message"] == "a"
+    assert mark(seldom_wrong, sheet([[7.0]], [[1.0]], [[1.0]]))["message"] == "b"
+    assert mark(seldom_wrong, sheet([[7.0]], [[7.0]], [[7.0], [1.0]]))["message"] == "c"
+
+
 def test_the_first_case_that_shows_the_mistake_is_reported_with_its_numbers():
     verdict = mark(dense.FORWARD.wrong_ones[0].function, FORWARD)
     assert (verdict["case"], verdict["where"]) == ("two inputs, three neurons", "result[1]")

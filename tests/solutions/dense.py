@@ -173,6 +173,11 @@ def forward_pass(exercise, act):
     def one_too_many(x, W1, b1, W2, b2, D, H):
         return [*second(first(x, W1, b1, D, H), W2, b2, D, H), 0.0]
 
+    @of.wrong("wrong-length", "has 3 numbers, and should have 2")
+    def as_long_as_the_wider_layer(x, W1, b1, W2, b2, D, H):
+        output = second(first(x, W1, b1, D, H), W2, b2, D, H)
+        return output + [0.0] * (H - D) if H > D else output[:H]
+
     @of.wrong("wrong-length", "is one number")
     def only_the_sum(x, W1, b1, W2, b2, D, H):
         return sum(second(first(x, W1, b1, D, H), W2, b2, D, H))
