@@ -57,9 +57,10 @@ def mark(function, sheet, traced=None):
     if not failed:
         text = "All " + str(len(outcomes)) + " cases are right."
         return _verdict(None, text, None, outcomes)
+    only_square = _only_square(outcomes)
     for code in _IN_ORDER:
         for outcome in failed:
-            if outcome["kind"] == code:
+            if outcome["kind"] == code and not (code == "error" and only_square):
                 return _verdict(code, outcome["message"], outcome, outcomes)
     shown = _first(failed, lambda outcome: outcome["case"]["shown"])
     mistake = _explaining(outcomes, sheet)
@@ -67,7 +68,7 @@ def mark(function, sheet, traced=None):
         by_numbers = _first(failed, lambda outcome: outcome["kind"] == "wrong-values")
         example = shown if shown["kind"] == "wrong-values" else by_numbers
         return _verdict(mistake["code"], mistake["message"], example, outcomes)
-    if _only_square(outcomes):
+    if only_square:
         return _verdict("only-square", _ONLY_SQUARE, shown, outcomes)
     for code in ("wrong-length", _BEYOND):
         for outcome in failed:
@@ -255,10 +256,11 @@ def _fits(outcome, alternatives, tolerance):
 
 
 def _only_square(outcomes):
-    """Whether all square cases are right and all others wrong, and not just in length."""
+    """Whether all square cases are right and all others fail, by their numbers or an error, and not just by length."""
     square = [outcome["kind"] for outcome in outcomes if outcome["case"]["square"] is True]
     others = [outcome["kind"] for outcome in outcomes if outcome["case"]["square"] is False]
-    if not square or not others or any(square) or not all(others):
+    failing = ("error", _BEYOND, "wrong-length", "wrong-values")
+    if not square or not others or any(square) or not all(kind in failing for kind in others):
         return False
     return any(kind != "wrong-length" for kind in others)
 

@@ -33,8 +33,8 @@ class Marked(NamedTuple):
     printed: str
 
 
-def mark_file(file: str, sheet: Sheet, seconds: float = SECONDS) -> Marked:
-    """Run `file` and mark its function by `sheet`; it is stopped after so many seconds, with all that it started."""
+def mark_file(file: str, sheet: Sheet) -> Marked:
+    """Run `file` and mark its function by `sheet`; it is stopped after SECONDS, with all that it started."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         Path(folder, "sheet.json").write_text(json.dumps(sheet), encoding="utf-8")
         # Isolated from the variables and folders of the caller; a folder of its own for what Python compiles.
@@ -52,7 +52,7 @@ def mark_file(file: str, sheet: Sheet, seconds: float = SECONDS) -> Marked:
         reader.start()
         in_time = True
         try:
-            process.wait(seconds)
+            process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             in_time = False
         finally:
@@ -65,10 +65,11 @@ def mark_file(file: str, sheet: Sheet, seconds: float = SECONDS) -> Marked:
 def _keep_the_first(stream: IO[bytes], kept: list[bytes]) -> None:
     """Read all, so that a flood does not stop the program before its time, and keep a byte more than MAX_OUTPUT."""
     room = MAX_OUTPUT + 1
-    while chunk := stream.read1(65_536):  # type: ignore[attr-defined]
-        if room > 0:
-            kept.append(chunk[:room])
-            room -= len(kept[-1])
+    with stream:
+        while chunk := stream.read1(65_536):  # type: ignore[attr-defined]
+            if room > 0:
+                kept.append(chunk[:room])
+                room -= len(kept[-1])
 
 
 def _text(printed: bytes) -> str:

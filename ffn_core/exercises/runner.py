@@ -29,6 +29,7 @@ def main(file: str, folder: str) -> NoReturn:
     marking = _load("marking", str(Path(__file__).with_name("marking.py")))
     sheet = json.loads(Path(folder, "sheet.json").read_text(encoding="utf-8"))
     _limit_memory()
+    sys.argv = [file]
     sys.addaudithook(_refuse_programs)
     verdict = _verdict(file, marking, sheet)
     Path(folder, "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")

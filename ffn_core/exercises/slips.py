@@ -5,7 +5,7 @@ read in another way, other biases, another nonlinearity. A table says each mista
 with a sentence that helps; of two that fit a solution equally well, the first is said.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,10 @@ DENSE_MISTAKES: dict[str, tuple[str, str]] = {
     "no-activation": (
         "wrong-activation",
         "There is no nonlinearity between the matrices, so the two of them are one linear map.",
+    ),
+    "activation-elsewhere": (
+        "wrong-activation",
+        "The nonlinearity is not the one asked for, though it stands in the right place.",
     ),
     "residual-added": (
         "wrong-values",
@@ -255,6 +259,19 @@ BACKWARD_MISTAKES: dict[str, tuple[str, str]] = {
 }
 
 
+# Nonlinearities that a solution may have, and that no network here uses.
+_ELSEWHERE: tuple[Callable[[Array], Array], ...] = (
+    np.abs,
+    lambda z: np.minimum(z, 0),
+    lambda z: np.clip(z, 0, 1),
+    lambda z: np.where(z > 0, 1.0, 0.0),
+    lambda z: np.where(z > 0, z, 0.01 * z),
+    lambda z: np.where(z > 0, z, 0.1 * z),
+    lambda z: np.where(z > 0, z, np.expm1(np.minimum(z, 0))),
+    lambda z: np.logaddexp(z, 0),
+)
+
+
 class Slip(NamedTuple):
     """One way to make the mistake `name`: its trace and what it returns; output None reads beyond a list's end."""
 
@@ -310,7 +327,8 @@ def dense_slips(trace: Trace) -> Iterator[Slip]:
     for turn in (_turned, _turned_with_its_stride):
         yield read("transposed-w1", turn(ffn.w1), ffn.w2)
         yield read("transposed-w2", ffn.w1, turn(ffn.w2))
-        yield read("transposed-both", turn(ffn.w1), turn(ffn.w2))
+        for other in (_turned, _turned_with_its_stride):
+            yield read("transposed-both", turn(ffn.w1), other(ffn.w2))
     none1, none2 = np.zeros(h), np.zeros(d)
     yield slip("missing-b1", b1=none1)
     yield slip("missing-b2", b2=none2)
@@ -323,6 +341,9 @@ def dense_slips(trace: Trace) -> Iterator[Slip]:
         yield Slip("activation-last", clamp(trace.hidden), clamp(linear.output))
     yield slip("activation-first", act(x), activation="identity")
     yield Slip("no-activation", linear.hidden, linear.output)
+    for other_act in _ELSEWHERE:
+        activated = other_act(trace.hidden)
+        yield Slip("activation-elsewhere", activated, activated @ ffn.w2.T + ffn.b2)
     yield Slip("residual-added", None, trace.residual)
     yield slip("bias-each-term", b1=ffn.b1 * d, b2=ffn.b2 * h)
     yield slip("bias-each-term", b1=ffn.b1 * d)

@@ -298,10 +298,10 @@ def _copy_faults(scenario: Scenario) -> Faults:
     got = f"for x = {_row(tried[at])} the output is {_row(trace.output[at])}"
     if not at:
         yield f"At x = [0, 0] the output is {_row(trace.output[0])}: without an input the biases must add up to 0."
-    elif not (off & (tried >= 0).all(axis=1, keepdims=True)).any():
-        yield f"Right where no coordinate is negative, but {got}. ReLU stops what is below 0: use more neurons."
     elif not off[:, 0].any() or not off[:, 1].any():
         yield f"Coordinate {int(off[:, 0].any())} is right for every x, the other is not yet: {got}."
+    elif not (off & (tried >= 0).all(axis=1, keepdims=True)).any():
+        yield f"Right where no coordinate is negative, but {got}. Another neuron has to fire for what is below 0."
     else:
         yield f"Not yet: {got}."
 
