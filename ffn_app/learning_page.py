@@ -258,8 +258,8 @@ def _loss_name(run: Run) -> str:
 
 
 _SUM_OF = {
-    "curve": "Each brown line is one neuron: activated_j · value_j. Where ReLU does not fire it is flat, and from its kink at "
-    "−b1/w1 on it slopes; GELU bends there softly. All of them and b2 add up to the green line, the fit.",
+    "curve": "Each thin line is one neuron: activated_j · value_j. Where ReLU does not fire it is flat, and from its kink at "
+    "−b1/w1 on it slopes; GELU bends there softly. All of them and b2 add up to the thick line, the fit.",
     "classes": "Each tile is the whole plane of x, as one neuron sees it: it adds to the logit on one side of its line, and on "
     "the other ReLU adds nothing. All tiles and b2 add up to the logit; above 0 it is class 1.",
     "identity": "Without a nonlinearity each neuron adds something straight, and however many are added up, the sum is straight.",

@@ -93,8 +93,9 @@ def fit(task: Task, main: FitState, beside: FitState | None = None) -> Drawing:
         layout=layout(
             f"{'The fit' if task.kind == 'curve' else 'Where it decides'} at step {main.step}",
             FIT_HEIGHT,
+            title={"y": 0.98, "yanchor": "top"},  # above what stands over the panels
             legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.24, "yanchor": "top"},
-            margin={"l": 60, "r": 16, "t": 62 if task.kind == "curve" else 80, "b": 84},
+            margin={"l": 60, "r": 16, "t": 66 if task.kind == "curve" else 88, "b": 84},
             annotations=panels,
             **axes,
         ),
@@ -365,6 +366,8 @@ def loss_curves(curves: Sequence[Curve], what: str) -> Drawing:
         for curve, (colour, dash, width) in zip(curves, looks, strict=False)
     ]  # fmt: skip
     own = curves[0]
+    losses = np.concatenate([_positive(curve.losses) for curve in curves])
+    decades = np.ptp(np.log10(losses[np.isfinite(losses)])) if np.isfinite(losses).any() else 0.0
     return Drawing(
         traces=traces,
         layout=layout(
@@ -374,7 +377,8 @@ def loss_curves(curves: Sequence[Curve], what: str) -> Drawing:
             legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.24, "yanchor": "top"},
             margin={"l": 70, "r": 16, "t": 44, "b": 96},
             xaxis={"title": {"text": "step", "standoff": 4}, "rangemode": "tozero"},
-            yaxis={"title": {"text": what}, "type": "log", "exponentformat": "power", "nticks": 7},
+            yaxis={"title": {"text": what}, "type": "log", "exponentformat": "power"}
+            | ({"dtick": 1} if decades > 2 else {}),
         ),
         text=f"The loss of {own.name} went from {short_number(own.losses[0])} to {short_number(own.losses[-1])} "
         f"in {own.steps[-1]} steps.",
