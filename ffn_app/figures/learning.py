@@ -296,7 +296,7 @@ def _neuron_tiles(task: Task, ffn: FFN, silent: NDArray[np.bool_]) -> tuple[list
     added = _near(neuron_curves(ffn.forward(_grid(np.linspace(-reach, reach, _TILE))))).T
     columns = min(ffn.d_ff, math.ceil(math.sqrt(4 * ffn.d_ff)))
     rows = math.ceil(ffn.d_ff / columns)
-    cells = np.full((rows * (_TILE + _ABOVE), columns * (_TILE + _ACROSS)), np.nan)
+    cells = np.full((rows * (_TILE + _ABOVE), columns * (_TILE + _ACROSS)), np.nan, dtype=np.float32)
     owner = np.zeros(cells.shape, dtype=np.intp)
     corners = []
     for j, tile in enumerate(added):
