@@ -131,15 +131,18 @@ def _set_the_network(session: Session, exercise: ScenarioExercise, data: dict[st
         disabled=begun and scenario.to_query() == start.to_query(),
         on_click=change,
         args=(lambda _: start,),
-        help="Undo brings back what is on the page now.",
     )
-    if begun:
-        verdict = exercise.check(scenario)
-        render_work(
-            data
-            | {
-                "verdict": {"passed": verdict.passed, "message": verdict.message},
-                "edited": scenario.to_query() != start.to_query(),
-            }
+    if not begun:  # another network's numbers would only mislead
+        st.caption(
+            "It takes the place of the network that is open on the other pages. Undo brings that back."
         )
+        return
+    verdict = exercise.check(scenario)
+    render_work(
+        data
+        | {
+            "verdict": {"passed": verdict.passed, "message": verdict.message},
+            "edited": scenario.to_query() != start.to_query(),
+        }
+    )
     render_board(live_board(session, "neurons" if fits_neuron_lines(scenario) else "hourglass"), key="board")

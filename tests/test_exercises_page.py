@@ -1,17 +1,23 @@
 """The page "Exercises" as Streamlit runs it: what is open, what is asked, and what the browser is given to mark it with."""
 
 import json
+from typing import Any
 
 import pytest
 
 from ffn_app.session import View
-from ffn_core.exercises import EXERCISES, marking
+from ffn_core import exercises
+from ffn_core.exercises import marking
 from ffn_core.scenario import Edit, Scenario
 from tests.test_pages import component, labelled, session, visit
 
+EXERCISES: dict[str, Any] = dict(exercises.EXERCISES)  # of three kinds, each with functions of its own
 NAMES = list(EXERCISES)
 FIRST = NAMES[0]
-OF_KIND = {kind: [name for name, each in EXERCISES.items() if each.kind == kind] for kind in ("numbers", "scenario", "code")}
+OF_KIND = {
+    kind: [name for name, each in EXERCISES.items() if each.kind == kind]
+    for kind in ("numbers", "scenario", "code")
+}
 
 
 def open_exercise(name: str = FIRST, **query: str):
