@@ -7,6 +7,7 @@ import { onTextSize, textSize } from "../board/text_size.js";
 import { asFile, forgetAll, isRefused, keptOf, onProgress } from "./progress.js";
 
 const sheet = await stylesheet(new URL("./exercise.css", import.meta.url));
+const WIDE = window.matchMedia("(min-width: 901px)");
 
 /** What is said beside an exercise: how it went, or else what is to be done. */
 function state({ passed, attempts = 0 }, kind) {
@@ -28,7 +29,7 @@ class Shelf {
     this.question = make("div", { class: "question", role: "group", "aria-label": "Delete all?", hidden: true },
       make("span", {}, "All marks and all that you have typed here will be gone from this browser."), this.yes, this.no);
     this.note = make("p", { class: "help" });
-    this.all = make("details", { open: window.matchMedia("(min-width: 901px)").matches }, this.count, this.list,
+    this.all = make("details", { open: WIDE.matches }, this.count, this.list,
       make("div", { class: "tools" }, this.save, this.clear), this.question, this.note);
     this.element = make("nav", { class: "shelf", "aria-label": "Exercises" }, this.all);
     root.append(this.element);
@@ -53,7 +54,7 @@ class Shelf {
     setText(this.count, `Exercises: ${passed} of ${exercises.length} passed`);
     if (this.list.children.length !== exercises.length) {
       this.list.replaceChildren(...exercises.map(({ name, title, kind }, i) => make("li", {},
-        make("button", { type: "button", "data-name": name, "data-kind": kind, onclick: () => push({ kind: "view", exercise: name }) },
+        make("button", { type: "button", "data-name": name, "data-kind": kind, onclick: () => this.#choose(name) },
           make("span", { class: "title" }, `${i + 1}. ${title}`), make("span", { class: "state" })))));
     }
     for (const button of this.list.querySelectorAll("button")) {
@@ -65,6 +66,11 @@ class Shelf {
     setText(this.note, isRefused()
       ? "This browser keeps nothing: your marks are gone when you close the page. Save them first."
       : "Your marks and answers are kept in this browser and are sent nowhere. The file for a teacher holds no names.");
+  }
+
+  #choose(name) {
+    push({ kind: "view", exercise: name });
+    if (!WIDE.matches) this.all.open = false; // the exercise is below it
   }
 
   #save() {
