@@ -90,11 +90,14 @@ def test_weights_that_have_diverged_are_drawn_as_gaps(name):
 
 
 def test_the_fit_goes_through_its_corners_exactly_and_they_are_marked():
-    drawing = fit(POINTS, state())
+    aside = replace(
+        ABSOLUTE, b1=np.array([-0.3, 0.3, -9.0])
+    )  # 2·|x - 0.3| - 1, and a neuron far out of sight
+    drawing = fit(POINTS, state(aside))
     [line], [marks], [target] = (named(drawing, name) for name in ("output", "kink, hidden = 0", "target"))
-    np.testing.assert_allclose(line.y, 2 * np.abs(line.x) - 1, atol=1e-6)
-    assert 0 in line.x
-    assert (list(marks.x), list(marks.y)) == ([0, 0], [-1, -1])  # the third, at 9, is out of sight
+    np.testing.assert_allclose(line.y, 2 * np.abs(line.x - 0.3) - 1, atol=1e-6)
+    assert min(line.y) == -1, "the corner itself is drawn"
+    np.testing.assert_allclose([marks.x, marks.y], [[0.3, 0.3], [-1, -1]])
     assert list(zip(target.x, target.y, strict=True)) == [(-2, 3), (0, -1), (2, 3)]
     assert marks.marker.symbol == "triangle-up"
 
@@ -214,6 +217,12 @@ def test_a_tile_for_each_of_64_neurons_stands_below_its_own_number():
     z = np.asarray(tiles.z)
     for j, (x, y) in enumerate(zip(labels.x, labels.y, strict=True)):
         assert z[int(y) - 1, int(np.ceil(x))] == j  # each adds its own number everywhere
+    reading = sorted(
+        zip(labels.y, labels.x, labels.text, strict=True), key=lambda label: (-label[0], label[1])
+    )
+    assert [text for *_, text in reading] == [str(j) for j in range(64)], (
+        "as one reads: from the left, from the top"
+    )
 
 
 # Over time
