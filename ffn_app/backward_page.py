@@ -12,7 +12,7 @@ from ffn_app.board.names import names_of
 from ffn_app.figures.backward import HALVES, flow, forward_spans, gradient_name, gradients_of, half_width
 from ffn_app.figures.backward_checks import MOST_LISTED, checked_rows, entry_rows, error_curve, slopes
 from ffn_app.live_plot import live_plot
-from ffn_app.session import MOST_TARGET, Session, token
+from ffn_app.session import Session, token
 from ffn_app.shell import (
     change,
     choose_position,
@@ -23,6 +23,7 @@ from ffn_app.shell import (
     remember_shown,
     replaced,
 )
+from ffn_app.view import MOST_TARGET
 from ffn_core.activations import ACTIVATIONS, Array, activation
 from ffn_core.dense import FFN, Trace
 from ffn_core.descent import STARTS, OneStep, Start, one_step, padded

@@ -9,8 +9,9 @@ from ffn_app.board.names import names_of
 from ffn_app.figures.curves import bell, curve_panels
 from ffn_app.figures.neurons import before_and_after, neurons_on_curve
 from ffn_app.live_plot import live_plot
-from ffn_app.session import MOST_READING, Session
+from ffn_app.session import Session
 from ffn_app.shell import choose_neuron, choose_position, drawn_first, look_at
+from ffn_app.view import MOST_READING
 from ffn_core.activations import ACTIVATIONS
 
 START: dict[str, Any] = {

@@ -10,8 +10,9 @@ from ffn_app.assets import python_addresses
 from ffn_app.board.component import render_board
 from ffn_app.board.data import fits_neuron_lines, live_board
 from ffn_app.exercise.component import render_shelf, render_work
-from ffn_app.session import MOST_SEED, Session
+from ffn_app.session import Session
 from ffn_app.shell import change, key_showing, look_at, remember_shown, replaced
+from ffn_app.view import MOST_SEED
 from ffn_core.exercises import EXERCISES, CodeExercise, Exercise, NumberExercise, ScenarioExercise
 from ffn_core.exercises.marking import CODES
 

@@ -14,26 +14,18 @@ from urllib.parse import urlencode
 import numpy as np
 
 from ffn_app.look import Look, chosen_by
+from ffn_app.view import NOT_OF_THE_EXAMPLE, VIEW_FIELDS, Looked, View, is_count
 from ffn_core import weight_files
 from ffn_core.activations import ACTIVATIONS
-from ffn_core.bases import MAX_D_MODEL
-from ffn_core.counting import MAX_CONTEXT, MODELS
-from ffn_core.descent import STARTS as OBJECTIVES
-from ffn_core.descent import Objective, Start
+from ffn_core.counting import MODELS
 from ffn_core.examples import EXAMPLES, VARIANTS
 from ffn_core.examples import example as example_called
-from ffn_core.exercises import EXERCISES
-from ffn_core.explain_backward import read_entry
 from ffn_core.families import kind_of
-from ffn_core.matrix_text import parse_matrix, parse_number
+from ffn_core.matrix_text import parse_matrix
 from ffn_core.scenario import Edit, EditError, Scenario
 from ffn_core.shape_scenario import ShapeScenario
-from ffn_core.traps import NAMES as TRAPS
 
 Family = Literal["dense", "gated", "experts", "shape"]
-Looked = Scenario | ShapeScenario
-"""What a person looks at."""
-
 STARTS: dict[Family, Looked] = {
     "dense": Scenario(),
     "gated": Scenario(base="gates"),
@@ -57,184 +49,6 @@ WHAT: dict[Family, str] = {
 MOST_UNDO = 400
 MOST_EDITS = 2000
 MOST_SHAPE_EDITS = 200
-MOST_READING = 100.0
-MOST_SEED = 9999
-MOST_LEARNING = 2000
-MOST_TARGET = 1000.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class View:
-    """How the scenario is looked at: what a link says besides the scenario itself.
-
-    `compare` shows another nonlinearity beside; `reading` is the x at which the curves are read; `expert` the one that
-    is looked into; `length` the context length for which costs are counted, and `causal` how. `start`, `coordinate` and
-    `target` say what the backward pass starts from (`ffn_core.descent.Objective`), and `entry` of which entry the
-    gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open. `learning` is
-    the text of the settings of the page "Learning" (`ffn_app.learning_run.Settings.text`), which reads it with care.
-    `exercise` is the one that is open, and `seed` the class number that its numbers are drawn with.
-    """
-
-    position: int = 0
-    neuron: int | None = None
-    step: int | None = None
-    compare: bool = False
-    reading: float = 1.0
-    expert: int = 0
-    length: int = 1024
-    causal: bool = False
-    start: Start = "target"
-    coordinate: int = 0
-    target: tuple[float, ...] = ()
-    entry: str | None = None
-    trap: str = TRAPS[0]
-    learning: str = ""
-    exercise: str = next(iter(EXERCISES))
-    seed: int = 0
-
-    @property
-    def objective(self) -> Objective:
-        """What the backward pass starts from, at the chosen position."""
-        return Objective(
-            start=self.start, position=self.position, coordinate=self.coordinate, target=self.target
-        )
-
-    def to_query(self) -> dict[str, str]:
-        """The parts that are not the default, as link parameters."""
-        query = {
-            "p": self.position or None,
-            "n": self.neuron,
-            "s": self.step,
-            "c": 1 if self.compare else None,
-            "x": None if self.reading == View.reading else f"{self.reading:g}",
-            "q": self.expert or None,
-            "t": None if self.length == View.length else self.length,
-            "h": 1 if self.causal else None,
-            "d": None if self.start == View.start else self.start,
-            "i": self.coordinate or None,
-            "y": ",".join(str(number) for number in self.target) or None,
-            "g": self.entry,
-            "trap": None if self.trap == View.trap else self.trap,
-            "l": self.learning or None,
-            "task": None if self.exercise == View.exercise else self.exercise,
-            "class": self.seed or None,
-        }
-        return {name: str(value) for name, value in query.items() if value is not None}
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "View":
-        """Read the parameters that `to_query` writes; what makes no sense is left at its default."""
-
-        def number(name: str) -> int | None:
-            text = query.get(name, "")
-            return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
-
-        try:
-            reading = parse_number(query.get("x", ""))
-        except ValueError:
-            reading = cls.reading
-        return cls(
-            position=number("p") or 0,
-            neuron=number("n"),
-            step=number("s"),
-            compare=number("c") == 1,
-            reading=max(-MOST_READING, min(MOST_READING, reading)),
-            expert=number("q") or 0,
-            length=max(1, min(MAX_CONTEXT, number("t") or cls.length)),
-            causal=number("h") == 1,
-            start=next((start for start in OBJECTIVES if start == query.get("d")), cls.start),
-            coordinate=number("i") or 0,
-            target=_target_of(query.get("y", "")),
-            entry=query.get("g", "")[:40] or None,
-            trap=query["trap"] if query.get("trap") in TRAPS else cls.trap,
-            learning=query.get("l", "")[:MOST_LEARNING],
-            exercise=query["task"] if query.get("task") in EXERCISES else cls.exercise,
-            seed=min(MOST_SEED, number("class") or 0),
-        )
-
-    def lost(self, query: Mapping[str, str]) -> list[str]:
-        """What the link said about the view in vain, in words: all that is not so in this one."""
-        kept, said = self.to_query(), View().to_query() | _UNSAID
-        return [
-            f"{word} {query[name][:20]!r} of the link makes no sense here and was left out"
-            for name, word in _VIEW_WORDS.items()
-            if name in query and not _says_the_same(query[name], kept.get(name, said[name]))
-        ]
-
-    def within(self, scenario: Looked) -> "View":
-        """The same view with position, neuron, expert and step inside the scenario's bounds."""
-        if isinstance(scenario, ShapeScenario):
-            return self
-        layer, x = scenario.build()
-        sizes = scenario.kind.sizes(layer)
-        inside = self.neuron is not None and self.neuron < sizes["d_ff"]
-        return replace(
-            self,
-            position=min(self.position, len(x) - 1),
-            neuron=self.neuron if inside else None,
-            step=self.step if self.step in range(4) else None,
-            expert=min(self.expert, sizes.get("n_experts", 1) - 1),
-            coordinate=min(self.coordinate, sizes["d_model"] - 1),
-            target=_without_trailing_zeros(self.target[: sizes["d_model"]]),
-            entry=self.entry if self.entry and _is_entry(self.entry, scenario) else None,
-        )
-
-
-_VIEW_WORDS = {
-    "p": "position", "n": "neuron", "s": "step", "x": "x", "q": "expert", "t": "context length",
-    "d": "start of the backward pass", "i": "coordinate", "y": "target", "g": "entry", "trap": "trap",
-    "task": "exercise", "class": "class number",
-}  # fmt: skip
-"""What a link says of the view, in words."""
-_UNSAID = {
-    "p": "0", "n": "", "s": "", "x": "1", "q": "0", "t": str(View.length),
-    "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap,
-    "task": View.exercise, "class": "0",
-}  # fmt: skip
-"""What it means that a link does not say it."""
-
-
-def _says_the_same(text: str, other: str) -> bool:
-    """Whether two parameters mean the same: as texts, or as lists of numbers, in which trailing zeros count for nothing."""
-    if text == other:
-        return True
-    try:
-        numbers = [tuple(parse_number(number) for number in said.split(",")) for said in (text, other)]
-    except ValueError:
-        return False
-    return _without_trailing_zeros(numbers[0]) == _without_trailing_zeros(numbers[1])
-
-
-def _target_of(text: str) -> tuple[float, ...]:
-    """The numbers of a target in a link; none of them where one makes no sense."""
-    if not text or text.count(",") >= MAX_D_MODEL:
-        return ()
-    try:
-        target = tuple(parse_number(number) for number in text.split(","))
-    except ValueError:
-        return ()
-    return target if _is_target(target) else ()
-
-
-def _is_target(value: Any) -> bool:
-    return (
-        type(value) is tuple
-        and len(value) <= MAX_D_MODEL
-        and all(type(number) is float and abs(number) <= MOST_TARGET for number in value)
-    )
-
-
-def _without_trailing_zeros(target: tuple[float, ...]) -> tuple[float, ...]:
-    """The same target, in which missing numbers are 0, in its shortest form."""
-    n = len(target)
-    while n and target[n - 1] == 0:
-        n -= 1
-    return target[:n]
-
-
-def _is_entry(text: str, scenario: Scenario) -> bool:
-    """Whether a dense scenario has that entry; gradients of other networks are not drawn."""
-    return scenario.family == "dense" and read_entry(text, scenario.build()[0]) is not None
 
 
 class Step(NamedTuple):
@@ -439,7 +253,7 @@ def _paste(session: Session, event: Mapping[str, Any]) -> Session:
     array, index = event["array"], tuple(event["index"])
     target = session.present.arrays[array]
     if len(index) != target.ndim or not all(
-        _is_count(i) and i < n for i, n in zip(index, target.shape, strict=True)
+        is_count(i) and i < n for i, n in zip(index, target.shape, strict=True)
     ):
         raise ValueError(f"{array} is {_by(target.shape)}: there is no cell {list(index)[:3]} to paste at")
     matrix = parse_matrix(str(event["text"]))
@@ -470,30 +284,6 @@ def _by(shape: Sequence[int]) -> str:
 def _nested(matrix: np.ndarray) -> tuple[Any, ...]:
     rows = matrix.tolist()
     return tuple(tuple(row) for row in rows) if matrix.ndim == 2 else tuple(rows)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "position": _is_count,
-    "neuron": lambda value: value is None or _is_count(value),
-    "step": lambda value: value is None or _is_count(value),
-    "compare": lambda value: type(value) is bool,
-    "reading": lambda value: type(value) in (int, float) and abs(value) <= MOST_READING,
-    "expert": _is_count,
-    "length": lambda value: _is_count(value) and 1 <= value <= MAX_CONTEXT,
-    "causal": lambda value: type(value) is bool,
-    "start": lambda value: value in OBJECTIVES,
-    "coordinate": _is_count,
-    "target": _is_target,
-    "entry": lambda value: value is None or (type(value) is str and len(value) <= 40),
-    "trap": lambda value: value in TRAPS,
-    "exercise": lambda value: value in EXERCISES,
-    "seed": lambda value: _is_count(value) and value <= MOST_SEED,
-}
-"""What a visitor may set of a View, each with what is a sound value of it."""
 
 
 def _view(session: Session, event: Mapping[str, Any]) -> Session:
@@ -530,10 +320,6 @@ def _select(session: Session, event: Mapping[str, Any]) -> Session:
     return replace(session, look=look, view=replace(view, **chosen).within(session.present))
 
 
-_NOT_OF_THE_EXAMPLE = ("compare", "length", "causal", "start", "trap", "exercise", "seed")
-"""What stays of a view when another example is chosen."""
-
-
 def _base(session: Session, event: Mapping[str, Any]) -> Session:
     name = event["name"]
     scenario: Looked | None = None
@@ -546,7 +332,7 @@ def _base(session: Session, event: Mapping[str, Any]) -> Session:
     if scenario is None:
         raise ValueError(f"there is no example {str(name)[:30]!r}")
     chosen = moved(session, scenario)
-    kept = {name: getattr(session.view, name) for name in _NOT_OF_THE_EXAMPLE}
+    kept = {name: getattr(session.view, name) for name in NOT_OF_THE_EXAMPLE}
     view = View(**kept)
     return replace(chosen, view=view.within(scenario), look=None, colours_of=None)
 

@@ -16,7 +16,8 @@ from ffn_app.board.data import Drawn, comparison_board, fits_neuron_lines, live_
 from ffn_app.board.panel import Panel, panel, steps
 from ffn_app.board.table import change_table
 from ffn_app.look import Look
-from ffn_app.session import Session, View, apply
+from ffn_app.session import Session, apply
+from ffn_app.view import View
 from ffn_core.dense import Trace
 from ffn_core.scenario import RandomBase, Scenario
 

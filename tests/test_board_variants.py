@@ -15,7 +15,8 @@ from ffn_app.board.data import Drawn, comparison_board, fits_neuron_lines, live_
 from ffn_app.board.names import names_of
 from ffn_app.board.table import change_table
 from ffn_app.look import Look
-from ffn_app.session import Session, View, apply
+from ffn_app.session import Session, apply
+from ffn_app.view import View
 from ffn_core.scenario import RandomBase, Scenario
 
 Spec = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ffn_app.session import View
+from ffn_app.view import View
 from ffn_core import exercises
 from ffn_core.exercises import marking
 from ffn_core.scenario import Edit, Scenario

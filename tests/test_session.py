@@ -19,7 +19,6 @@ from ffn_app.look import Look
 from ffn_app.session import (
     EVENTS,
     Session,
-    View,
     apply,
     family_of,
     link,
@@ -30,6 +29,7 @@ from ffn_app.session import (
     token,
     turned_to,
 )
+from ffn_app.view import View
 from ffn_core import weight_files
 from ffn_core.counting import MAX_CONTEXT
 from ffn_core.scenario import MAX_LINK, RandomBase, Scenario
