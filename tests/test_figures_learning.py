@@ -97,7 +97,8 @@ def test_the_fit_goes_through_its_corners_exactly_and_they_are_marked():
     [line], [marks], [target] = (named(drawing, name) for name in ("output", "kink, hidden = 0", "target"))
     np.testing.assert_allclose(line.y, 2 * np.abs(line.x - 0.3) - 1, atol=1e-6)
     assert min(line.y) == -1, "the corner itself is drawn"
-    np.testing.assert_allclose([marks.x, marks.y], [[0.3, 0.3], [-1, -1]])
+    assert list(marks.x) == pytest.approx([0.3, 0.3])
+    assert list(marks.y) == pytest.approx([-1, -1])
     assert list(zip(target.x, target.y, strict=True)) == [(-2, 3), (0, -1), (2, 3)]
     assert marks.marker.symbol == "triangle-up"
 
@@ -220,7 +221,7 @@ def test_a_tile_for_each_of_64_neurons_stands_below_its_own_number():
     reading = sorted(
         zip(labels.y, labels.x, labels.text, strict=True), key=lambda label: (-label[0], label[1])
     )
-    assert [text for *_, text in reading] == [str(j) for j in range(64)], (
+    assert [text.split()[0] for *_, text in reading] == [str(j) for j in range(64)], (
         "as one reads: from the left, from the top"
     )
 
