@@ -246,7 +246,7 @@ def _neuron_lines(task: Task, ffn: FFN, silent: NDArray[np.bool_]) -> tuple[list
             "type": "scatter", "mode": "lines", "name": "a neuron's activated_j · value_j",
             "x": _with_gaps(np.broadcast_to(x, added.shape)), "y": _with_gaps(added),
             "customdata": np.repeat(np.arange(ffn.d_ff), len(x) + 1),
-            "line": {"color": concept("values"), "width": 1.5}, "connectgaps": False,
+            "line": {"color": concept("values"), "width": 1.5, "simplify": False}, "connectgaps": False,
             "hovertemplate": "neuron %{customdata} adds %{y:.3~g} at x = %{x:.3~g}<extra></extra>",
         },
         {
@@ -256,7 +256,7 @@ def _neuron_lines(task: Task, ffn: FFN, silent: NDArray[np.bool_]) -> tuple[list
         },
         {
             "type": "scatter", "mode": "lines", "name": "their sum: the output", "x": x, "y": fitted,
-            "line": {"color": concept("output"), "width": 3},
+            "line": {"color": concept("output"), "width": 3, "simplify": False},
             "hovertemplate": "output %{y:.3~g} at x = %{x:.3~g}<extra></extra>",
         },
     ]  # fmt: skip
