@@ -81,7 +81,7 @@ def note_settings() -> None:
     """Put what a person has just set into the view, so that the link holds it."""
     if _key("task") in st.session_state:
         session = turned_to(current(), "dense")
-        keep(replace(session, view=replace(session.view, learning=_chosen().text)))
+        keep(replace(session, view=replace(session.view, learning=_readable(_chosen())[0].text)))
 
 
 def _key(name: str) -> str:
@@ -93,6 +93,16 @@ def _chosen() -> Settings:
     return Settings(
         **{each.name: st.session_state[_key(each.name)] for each in fields(Settings)}
     ).that_count()
+
+
+def _readable(chosen: Settings) -> tuple[Settings, str]:
+    """The same settings; with points that cannot be read the last good ones in their place, and what is wrong with them."""
+    try:
+        chosen.made()
+    except ValueError as error:
+        held: Run | None = st.session_state.get(RUN)
+        return replace(chosen, points=held.settings.points if held else Settings.points), str(error)
+    return chosen, ""
 
 
 def _settings(session: Session) -> Settings:
@@ -118,14 +128,14 @@ def _settings(session: Session) -> Settings:
         _choose("momentum", "Momentum of SGD")
         _number("seed", "Seed")
     st.toggle("Identity beside", key=_key("beside"), persist_state="session", help=_HELP["beside"])
-    chosen = _chosen()
-    try:
-        chosen.made()
-    except ValueError as error:
-        st.error(f"{error}. The last points that could be read are still learned.")
-        held: Run | None = state.get(RUN)
-        return replace(chosen, points=held.settings.points if held else Settings.points)
-    return chosen
+    settings, wrong = _readable(_chosen())
+    if wrong:
+        st.error(f"{_sentence(wrong)} The last points that could be read are still learned.")
+    return settings
+
+
+def _sentence(error: str) -> str:
+    return f"{error[:1].upper()}{error[1:]}."
 
 
 def _choose(name: str, label: str) -> None:
@@ -221,7 +231,7 @@ def _watch() -> None:
             _gauge("Loss, identity", short_number(run.beside.state.loss), _HELP["beside"])
         _gauge(
             "Dead neurons",
-            f"{int(silent(run).sum())} of {state.ffn.d_ff}",
+            "—" if state.diverged else f"{int(silent(run).sum())} of {state.ffn.d_ff}",
             "Exactly 0 at every point of the task: no gradient of these points moves them.",
         )
     live_plot(
@@ -302,6 +312,12 @@ def _open(page: str) -> None:
     run: Run = st.session_state[RUN]
     change(lambda _: opened(run))
     if told := current().problem:
-        st.error(told)
+        st.error(_sentence(told))
     else:
+        state = run.main.state
+        told = (
+            f"Learned on the page “Learning”: {run.task.title}, step {state.step:,}, loss {short_number(state.loss)}. "
+            "Undo brings back what was open before."
+        )
+        keep(replace(current(), notices=(*current().notices, told)))
         st.switch_page(str(ROOT / "pages" / f"{page}.py"))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ffn_app.learning_run import Settings
 from ffn_core.bases import MAX_D_MODEL
 from ffn_core.counting import MAX_CONTEXT
 from ffn_core.descent import STARTS as OBJECTIVES
@@ -20,7 +21,6 @@ Looked = Scenario | ShapeScenario
 
 MOST_READING = 100.0
 MOST_SEED = 9999
-MOST_LEARNING = 2000
 MOST_TARGET = 1000.0
 
 
@@ -108,7 +108,7 @@ class View:
             target=_target_of(query.get("y", "")),
             entry=query.get("g", "")[:40] or None,
             trap=query["trap"] if query.get("trap") in TRAPS else cls.trap,
-            learning=query.get("l", "")[:MOST_LEARNING],
+            learning=Settings.from_text(query.get("l", "")).text,
             exercise=query["task"] if query.get("task") in EXERCISES else cls.exercise,
             seed=min(MOST_SEED, number("class") or 0),
         )
@@ -144,12 +144,13 @@ class View:
 _VIEW_WORDS = {
     "p": "position", "n": "neuron", "s": "step", "x": "x", "q": "expert", "t": "context length",
     "d": "start of the backward pass", "i": "coordinate", "y": "target", "g": "entry", "trap": "trap",
+    "l": "setting for Learning",
     "task": "exercise", "class": "class number",
 }  # fmt: skip
 """What a link says of the view, in words."""
 _UNSAID = {
     "p": "0", "n": "", "s": "", "x": "1", "q": "0", "t": str(View.length),
-    "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap,
+    "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap, "l": "",
     "task": View.exercise, "class": "0",
 }  # fmt: skip
 """What it means that a link does not say it."""

@@ -265,3 +265,19 @@ def test_of_many_weights_and_moments_some_are_drawn_and_the_title_says_so():
     assert len(lines_of(keys)) == 2 * MOST_NEURONS
     assert len(lines_of(keys)[0][0]) == MOST_MOMENTS
     assert re.search("24 of 64 neurons", drawing.figure.layout.title.text)
+
+
+@pytest.mark.parametrize(
+    ("losses", "low", "high", "ticks"),
+    [
+        ((0.15,), -1, 0, "D2"),
+        ((0.9, 0.15), -1, 0, "D2"),
+        ((2.0, 0.5), -1, 1, "D2"),
+        ((1.0, 0.0003), -4, 0, 1),
+    ],
+)
+def test_the_losses_axis_shows_whole_decades_with_few_enough_ticks_to_read(losses, low, high, ticks):
+    curve = Curve(name="ReLU", steps=tuple(range(len(losses))), losses=losses)
+    axis = loss_curves([curve], "loss").figure.layout.yaxis
+    assert axis.range == pytest.approx((low - 0.05, high + 0.05))
+    assert axis.dtick == ticks

@@ -145,6 +145,7 @@ def test_a_run_that_diverges_says_so_and_cannot_be_opened():
             break
         visitor.run()
     assert "It diverged at step" in told(visitor)
+    assert gauge(visitor, "Dead neurons") == "—", "of a broken network nothing is counted"
     before = session(visitor).present
     press(visitor, "Memories")
     assert session(visitor).present is before
@@ -211,6 +212,8 @@ def test_a_hostile_link_opens_a_sound_page(settings):
     visitor = learning(settings)
     assert [error.value for error in visitor.exception] == []
     assert gauge(visitor, "Step") == "0"
+    [notice] = component(visitor, FRAME)["notices"]
+    assert notice.lower().startswith("setting for learning")
 
 
 def test_the_frame_has_no_controls_for_a_scenario_that_is_out_of_sight():
@@ -236,9 +239,12 @@ def test_points_that_cannot_be_read_are_told_and_the_last_good_ones_go_on():
     press(visitor, "Step")
     visitor.text_area[0].set_value("0, 1\n1, oops").run()
     [error] = visitor.error
-    assert "row 2, column 2 is not a number: 'oops'" in error.value
+    assert "Row 2, column 2 is not a number: 'oops'" in error.value
     assert run_of(visitor).task.target.tolist() == [1, 3]
     assert gauge(visitor, "Step") == "1"
+    assert component(visitor, FRAME)["query"].endswith("points~0~1~1~3"), (
+        "the link keeps the good ones as well"
+    )
 
 
 # Identity beside
@@ -275,6 +281,10 @@ def test_a_trained_network_opens_on_another_page_and_undo_brings_back_what_was_t
     before, trained = session(visitor).present, run_of(visitor).main.state.ffn
     press(visitor, button)
     assert component(visitor, FRAME)["title"] == title
+    [notice] = component(visitor, FRAME)["notices"]
+    assert "XOR: class 1 where the signs differ, step " in notice, (
+        "it is no random network, whatever it stands on"
+    )
     ffn, _ = session(visitor).present.build()
     assert (ffn.w1 == trained.w1).all()
     assert (ffn.w2 == trained.w2).all()

@@ -367,7 +367,9 @@ def loss_curves(curves: Sequence[Curve], what: str) -> Drawing:
     ]  # fmt: skip
     own = curves[0]
     losses = np.concatenate([_positive(curve.losses) for curve in curves])
-    decades = np.ptp(np.log10(losses[np.isfinite(losses)])) if np.isfinite(losses).any() else 0.0
+    powers = np.log10(losses[np.isfinite(losses)])
+    low, high = (np.floor(powers.min()), np.ceil(powers.max())) if len(powers) else (-1.0, 0.0)
+    high = max(high, low + 1)  # whole decades, so that the ticks between them have room
     return Drawing(
         traces=traces,
         layout=layout(
@@ -377,8 +379,13 @@ def loss_curves(curves: Sequence[Curve], what: str) -> Drawing:
             legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.24, "yanchor": "top"},
             margin={"l": 70, "r": 16, "t": 44, "b": 96},
             xaxis={"title": {"text": "step", "standoff": 4}, "rangemode": "tozero"},
-            yaxis={"title": {"text": what}, "type": "log", "exponentformat": "power"}
-            | ({"dtick": 1} if decades > 2 else {}),
+            yaxis={
+                "title": {"text": what},
+                "type": "log",
+                "exponentformat": "power",
+                "range": [low - 0.05, high + 0.05],
+                "dtick": 1 if high - low > 2 else "D2",
+            },
         ),
         text=f"The loss of {own.name} went from {short_number(own.losses[0])} to {short_number(own.losses[-1])} "
         f"in {own.steps[-1]} steps.",
