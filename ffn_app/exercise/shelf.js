@@ -29,7 +29,7 @@ class Shelf {
     this.question = make("div", { class: "question", role: "group", "aria-label": "Delete all?", hidden: true },
       make("span", {}, "All marks and all that you have typed here will be gone from this browser."), this.yes, this.no);
     this.note = make("p", { class: "help" });
-    this.all = make("details", { open: WIDE.matches }, this.count, this.list,
+    this.all = make("details", {}, this.count, this.list,
       make("div", { class: "tools" }, this.save, this.clear), this.question, this.note);
     this.element = make("nav", { class: "shelf", "aria-label": "Exercises" }, this.all);
     root.append(this.element);
@@ -42,6 +42,8 @@ class Shelf {
   }
 
   update(data) {
+    // Who comes with a link to one exercise wants to see that, and not the list.
+    if (!this.data) this.all.open = WIDE.matches && data.open === data.exercises[0].name;
     this.data = data;
     this.#draw();
   }
@@ -70,7 +72,8 @@ class Shelf {
 
   #choose(name) {
     push({ kind: "view", exercise: name });
-    if (!WIDE.matches) this.all.open = false; // the exercise is below it
+    this.all.open = false; // the exercise is below it
+    this.count.focus();
   }
 
   #save() {

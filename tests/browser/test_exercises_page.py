@@ -80,6 +80,10 @@ class Student(Visitor):
     def listed(self, name: str) -> Locator:
         return self.page.locator(f'.shelf [data-name="{name}"]')
 
+    def unfold(self) -> None:
+        """Open the list of exercises, which is folded where an exercise was chosen."""
+        self.page.locator(".shelf details:not([open]) summary").click()
+
     def kept(self) -> dict[str, Any]:
         """What the browser has stored."""
         text = self.page.evaluate(f"localStorage.getItem('{STORE}')")
@@ -263,6 +267,7 @@ def test_the_workers_own_policy_refuses_every_request_and_the_page_refuses_code_
 
 def test_no_word_of_the_code_goes_to_the_server_and_nothing_is_asked_while_it_runs(student):
     visitor = student("hidden-layer")
+    visitor.unfold()
     visitor.listed("ffn-forward").click()
     expect(visitor.code).to_have_attribute("aria-label", re.compile("The forward pass, with ReLU"))
     sent: list[str | bytes] = []
@@ -281,6 +286,7 @@ def test_no_word_of_the_code_goes_to_the_server_and_nothing_is_asked_while_it_ru
     visitor.check(f"# marzipan\n{RIGHT}print('marzipan')\n")
     visitor.told("✓ Passed")
     expect(visitor.printed).to_contain_text("marzipan")
+    visitor.unfold()
     visitor.listed("hidden-layer").click()  # which the server does hear
     visitor.page.wait_for_url(re.compile("task=hidden-layer"))
     frames = [frame if isinstance(frame, bytes) else frame.encode() for frame in sent]
@@ -306,6 +312,7 @@ def test_everything_works_with_the_network_cut_after_the_page_has_loaded(student
     visitor.told("✓ Passed")
     expect(visitor.listed("ffn-forward")).to_contain_text("✓ passed")
     assert visitor.kept()["ffn-forward"]["solution"] == RIGHT
+    visitor.unfold()
     with visitor.page.expect_download() as download:
         visitor.press("Save for a teacher")
     assert "ffn-forward" in Path(download.value.path()).read_text(encoding="utf-8")
@@ -398,9 +405,13 @@ def test_line_numbers_stand_beside_their_lines_at_any_text_size(student, size):
 
 def test_an_exercise_is_chosen_written_checked_and_left_by_keyboard_alone(student):
     visitor = student("hidden-layer")
+    summary = visitor.page.locator(".shelf summary")
+    summary.focus()
+    visitor.keyboard.press("Enter")
     visitor.listed("ffn-forward").focus()
     visitor.keyboard.press("Enter")
     expect(visitor.code).to_have_attribute("aria-label", re.compile("The forward pass, with ReLU"))
+    expect(summary).to_be_focused()  # the list is folded, and the exercise is below it
     for _ in range(80):
         if visitor.focused.startswith("Your code"):
             break
@@ -447,6 +458,7 @@ def test_the_file_for_a_teacher_says_what_was_done_and_names_nobody(student):
     visitor.told("diagnosis: returned-none")
     visitor.check(RIGHT)
     visitor.told("✓ Passed")
+    visitor.unfold()
     with visitor.page.expect_download() as download:
         visitor.press("Save for a teacher")
     assert download.value.suggested_filename == "hourglass-exercises.json"
@@ -466,6 +478,7 @@ def test_marks_are_deleted_only_after_asking(student):
     visitor = student()
     visitor.check(RIGHT)
     visitor.told("✓ Passed")
+    visitor.unfold()
     visitor.press("Delete all…")
     visitor.press("Keep them")
     expect(visitor.listed("ffn-forward")).to_contain_text("✓ passed")
@@ -517,6 +530,7 @@ def test_a_network_is_set_until_it_does_what_was_asked_and_undo_brings_back_what
     visitor = student("fires-for-cat", "&ex=lesson")
     visitor.press("Open the exercise's network")
     visitor.told("✗ Not yet", "Neuron 2 does not fire for “cat”")
+    expect(visitor.cells("x")).to_have_count(8)  # the board has it as well
     # Row 2 of W1: 1 where only the word cat has 1 (the example's second coordinate).
     visitor.edit("w1[2][1]", "1")
     visitor.told("✓ Passed")
