@@ -9,7 +9,7 @@ import streamlit as st
 from ffn_app.board.arrays import KINDS, round_span
 from ffn_app.board.data import other_name
 from ffn_app.board.names import names_of
-from ffn_app.figures.backward import HALVES, flow, forward_spans, gradient_name, gradients_of, half_width
+from ffn_app.figures.backward import HALVES, flow, forward_spans, gradients_of, half_width
 from ffn_app.figures.backward_checks import MOST_LISTED, checked_rows, entry_rows, error_curve, slopes
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session, token
@@ -27,7 +27,15 @@ from ffn_app.view import MOST_TARGET
 from ffn_core.activations import ACTIVATIONS, Array, activation
 from ffn_core.dense import FFN, Trace
 from ffn_core.descent import STARTS, OneStep, Start, one_step, padded
-from ffn_core.explain_backward import BACKWARD, Entry, blocked, explain_gradient, read_entry, shape_of
+from ffn_core.explain_backward import (
+    BACKWARD,
+    Entry,
+    blocked,
+    explain_gradient,
+    gradient_name,
+    read_entry,
+    shape_of,
+)
 from ffn_core.gradcheck import Checked, check, error_by_step
 from ffn_core.matrix_text import parse_matrix, short_number
 from ffn_core.scenario import Scenario
@@ -44,6 +52,10 @@ PARAMETERS = ("w1", "b1", "w2", "b2")
 CHECKABLE = ("x", *PARAMETERS)
 STEPS = np.logspace(-12, -1, 12)
 STRAIGHT = ("relu", "identity")
+NONE = "–"
+"""Stands for the numbers of a step that cannot be taken."""
+FAR_BEYOND = 10
+"""An array that grew to more than so many times its colours' range gets a new range."""
 MOST_HELD = 2_000_000
 """Numbers that the edits of a scenario may hold before no further step is taken: each one is remembered for undo."""
 
@@ -70,7 +82,7 @@ def gradients(session: Session) -> None:
         "d_output → d_activated → d_hidden → d_x. A gradient says how fast the loss grows when that number grows. "
         "Each has the shape of the array above it, and its own colours: blue above 0, orange below."
     )
-    ranges = _ranges(session, named)
+    ranges = _ranges(session, trace, named)
     columns = st.container(key="backward_flow").columns([half_width(trace.ffn, half) + 2 for half in HALVES])
     for half, column in zip(HALVES, columns, strict=True):
         drawing = flow(
@@ -94,19 +106,22 @@ def gradients(session: Session) -> None:
         )
 
 
-def _ranges(session: Session, now: dict[str, Array]) -> dict[str, float]:
+def _ranges(session: Session, now: Trace, gradients: dict[str, Array]) -> dict[str, float]:
     """The ranges of the colours: those of the starting point, or of the moment to which the board's were fitted.
 
-    So while a person edits or takes steps, colour changes only with value. A gradient that is 0 there has its own.
+    So while a person edits or takes steps, colour changes only with value. A gradient that is 0 there has its own, and
+    so has what grew to more than FAR_BEYOND times its range: all of it would be one colour.
     """
     scenario = session.colours_of or Scenario(base=session.present.base)
     view = session.view.within(scenario)
     ffn, x = scenario.build()
     trace = ffn.forward(x)
     start = gradients_of(trace.backward(view.objective.d_output(trace)), view.objective.d_output(trace))
-    return forward_spans(trace) | {
-        name: round_span((array if array.any() else now[name],)) for name, array in start.items()
+    kept = forward_spans(trace) | {
+        name: round_span((array if array.any() else gradients[name],)) for name, array in start.items()
     }
+    own = forward_spans(now) | {name: round_span((array,)) for name, array in gradients.items()}
+    return {name: own[name] if own[name] > FAR_BEYOND * span else span for name, span in kept.items()}
 
 
 def _choose_start(session: Session) -> None:
@@ -280,15 +295,15 @@ def one_gradient_step(session: Session) -> None:
         )  # fmt: skip
     step, problem = _prepared(session, rate, tuple(names))
     told = st.columns(4)
-    if step is not None:
-        told[0].metric("Loss now", short_number(step.before))
-        told[1].metric("Loss after the step", short_number(step.after))
-        told[2].metric("Change", short_number(step.change))
-        told[3].metric(
-            "Change that the gradient promises", short_number(step.predicted),
-            help="−learning rate · |gradient|², the sum of the squares of all gradients of the arrays that move. It would be "
-            "exact if the loss were a straight slope; the smaller the learning rate, the nearer the two are.",
-        )  # fmt: skip
+    now = step.before if step is not None else session.view.objective.loss(trace_of(session))
+    told[0].metric("Loss now", short_number(now))
+    told[1].metric("Loss after the step", NONE if step is None else short_number(step.after))
+    told[2].metric("Change", NONE if step is None else short_number(step.change))
+    told[3].metric(
+        "Change that the gradient promises", NONE if step is None else short_number(step.predicted),
+        help="−learning rate · |gradient|², the sum of the squares of all gradients of the arrays that move. It would be "
+        "exact if the loss were a straight slope; the smaller the learning rate, the nearer the two are.",
+    )  # fmt: skip
     st.button(
         "Take the step", type="primary", disabled=step is None, on_click=_take,
         args=(rate, tuple(names)), help="Press again to go on.",

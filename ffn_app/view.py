@@ -114,12 +114,13 @@ class View:
         )
 
     def lost(self, query: Mapping[str, str]) -> list[str]:
-        """What the link said about the view in vain, in words: all that is not so in this one."""
-        kept, said = self.to_query(), View().to_query() | _UNSAID
+        """What the link said about the view in vain, as sentences: all that is not so in this one, and what is instead."""
+        taken = View().to_query() | _UNSAID | self.to_query()
         return [
-            f"{word} {query[name][:20]!r} of the link makes no sense here and was left out"
+            f"The link's {word} {_briefly(query[name])!r} makes no sense here"
+            + (f": {_briefly(taken[name])} is taken instead." if taken[name] else " and was left out.")
             for name, word in _VIEW_WORDS.items()
-            if name in query and not _says_the_same(query[name], kept.get(name, said[name]))
+            if name in query and not _says_the_same(query[name], taken[name])
         ]
 
     def within(self, scenario: Looked) -> "View":
@@ -154,6 +155,10 @@ _UNSAID = {
     "task": View.exercise, "class": "0",
 }  # fmt: skip
 """What it means that a link does not say it."""
+
+
+def _briefly(text: str) -> str:
+    return text if len(text) <= 20 else f"{text[:20]}…"
 
 
 def _says_the_same(text: str, other: str) -> bool:

@@ -22,13 +22,19 @@ FEW_POSITIONS = 3
 STAGES = ("output", "activated", "hidden", "x")
 """Those with a row for each position; the others are parameters."""
 
+
+def gradient_name(array: str) -> str:
+    """As in the lessons: dW1 for a parameter, d_hidden for what flows."""
+    return f"d_{array}" if array in STAGES else f"d{array.replace('w', 'W')}"
+
+
 RULES = {
-    "w2": "d_w2[i][j] = the sum over positions p of d_output[p][i] * activated[p][j]",
-    "b2": "d_b2[i] = the sum over positions p of d_output[p][i]",
+    "w2": "dW2[i][j] = the sum over positions p of d_output[p][i] * activated[p][j]",
+    "b2": "db2[i] = the sum over positions p of d_output[p][i]",
     "activated": "d_activated[p][j] = the sum over i of d_output[p][i] * w2[i][j]",
     "hidden": "d_hidden[p][j] = d_activated[p][j] * act'(hidden[p][j])",
-    "w1": "d_w1[j][i] = the sum over positions p of d_hidden[p][j] * x[p][i]",
-    "b1": "d_b1[j] = the sum over positions p of d_hidden[p][j]",
+    "w1": "dW1[j][i] = the sum over positions p of d_hidden[p][j] * x[p][i]",
+    "b1": "db1[j] = the sum over positions p of d_hidden[p][j]",
     "x": "d_x[p][i] = the sum over j of d_hidden[p][j] * w1[j][i]",
 }
 _STARTS = {
@@ -138,7 +144,7 @@ def explain_gradient(
                 sources[name] = (*sources.get(name, ()), where[1:])
     holder = getattr(gradients, array)
     value = float(holder[(at, *index)] if array in STAGES else holder[index])
-    name = place(f"d_{array}", *((at,) if array in STAGES else ()), *index)
+    name = place(gradient_name(array), *((at,) if array in STAGES else ()), *index)
     lines = dict.fromkeys([name, _written(terms, at, array), whole(short(value))])
     return GradientExplanation(
         rule=RULES[array], text=" = ".join(lines), value=value, terms=tuple(terms), sources=sources

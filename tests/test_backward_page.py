@@ -114,7 +114,7 @@ def test_an_entry_from_the_lists_is_explained_with_its_numbers():
     labelled(visitor.number_input, "column, 0 to 3").set_value(2).run()
     assert session(visitor).view.entry == "w1.3.2"
     [code] = codes(visitor)
-    assert "d_w1[3][2] = " in code
+    assert "dW1[3][2] = " in code
     assert "*(-0.3) + 0.0*0.6 = " in code
     labelled(visitor.selectbox, "Gradient").set_value("x").run()
     assert session(visitor).view.entry == "x.3"
@@ -141,10 +141,14 @@ def test_colours_keep_their_range_while_the_weights_change():
         ffn, x = opened.present.build()
         trace = ffn.forward(x)
         d_output = opened.view.objective.d_output(trace)
-        return _ranges(opened, gradients_of(trace.backward(d_output), d_output))
+        return _ranges(opened, trace, gradients_of(trace.backward(d_output), d_output))
 
-    assert ranges(Scenario()) == ranges(Scenario().edit(("w2", (), 5.0)))
+    assert ranges(Scenario()) == ranges(Scenario().edit(("w2", (), 2.0)))
     assert ranges(Scenario())["hidden"] == 1.0  # 0.6 times slopes up to 0.93, rounded up
+    far = ranges(Scenario().edit(("w2", (), 1e28)))
+    assert far["weight"] == 1e28, "all in one colour else"
+    assert far["activated"] == 5e28  # 4 · 1e28, rounded up
+    assert far["w2"] == ranges(Scenario())["w2"]  # activated times 1, as before
 
 
 # One step
@@ -182,6 +186,8 @@ def test_a_step_that_cannot_be_taken_is_refused_beside_the_button_and_changes_no
     labelled(visitor.number_input, "Learning rate").set_value(rate).run()
     assert labelled(visitor.button, "Take the step").disabled
     assert any("learning rate" in error.value for error in visitor.error)
+    assert metric(visitor, "Loss now") not in ("", "–")
+    assert [metric(visitor, label) for label in ("Loss after the step", "Change")] == ["–", "–"]
     assert [error.value for error in visitor.exception] == []
     assert session(visitor).present.edits == huge.edits
 

@@ -22,9 +22,9 @@ def explained(text, ffn=HAND, x=((1, -1),), **objective):
     ("entry", "text"),
     [
         ("output.1", "d_output[0][1] = 1"),
-        ("w2.1.1", "d_w2[1][1] = 1.0*2.0 = 2"),
-        ("w2.1.0", "d_w2[1][0] = 1.0*0.0 = 0"),
-        ("b2.0", "d_b2[0] = 1"),
+        ("w2.1.1", "dW2[1][1] = 1.0*2.0 = 2"),
+        ("w2.1.0", "dW2[1][0] = 1.0*0.0 = 0"),
+        ("b2.0", "db2[0] = 1"),
         ("activated.1", "d_activated[0][1] = 1.0*2.0 + 1.0*4.0 = 6"),
         (
             "hidden.1",
@@ -34,8 +34,8 @@ def explained(text, ffn=HAND, x=((1, -1),), **objective):
             "hidden.0",
             "d_hidden[0][0] = d_activated[0][0]*ReLU'(hidden[0][0]) = 4.0*ReLU'(-1.0) = 4.0*0.0 = 0",
         ),
-        ("w1.1.1", "d_w1[1][1] = 6.0*(-1.0) = -6"),
-        ("b1.1", "d_b1[1] = 6"),
+        ("w1.1.1", "dW1[1][1] = 6.0*(-1.0) = -6"),
+        ("b1.1", "db1[1] = 6"),
         ("x.1", "d_x[0][1] = 0.0*1.0 + 6.0*(-1.0) = -6"),
     ],
 )
@@ -58,9 +58,9 @@ def test_one_coordinate_alone_starts_with_a_single_1():
 
 def test_a_parameter_adds_up_over_positions_and_the_others_count_for_nothing():
     told = explained("w1.1.0", x=[[1, -1], [5, 2]])
-    assert told.text == "d_w1[1][0] = 6.0*1.0 + 0.0*5.0 = 6"
+    assert told.text == "dW1[1][0] = 6.0*1.0 + 0.0*5.0 = 6"
     many = explained("w1.1.0", x=[[1, -1]] * 5, position=2)
-    assert many.text == "d_w1[1][0] = 6.0*1.0 + [4 other positions: 0] = 6"
+    assert many.text == "dW1[1][0] = 6.0*1.0 + [4 other positions: 0] = 6"
     assert len(many.terms) == 5
 
 

@@ -11,7 +11,6 @@ from ffn_app.figures.backward import (
     POOL,
     flow,
     forward_spans,
-    gradient_name,
     gradients_of,
     half_width,
 )
@@ -19,7 +18,7 @@ from ffn_app.figures.backward_checks import MOST_LISTED, checked_rows, entry_row
 from ffn_app.theme import concept, diverging_scale
 from ffn_core import FFN
 from ffn_core.descent import Objective
-from ffn_core.explain_backward import Entry, explain_gradient, read_entry
+from ffn_core.explain_backward import Entry, explain_gradient, gradient_name, read_entry
 from ffn_core.gradcheck import check
 
 # tests/test_gradients.py: x = [1, -1] and d_output = [1, 1], at a second position that the loss does not look at 0.
@@ -44,25 +43,24 @@ def cells(drawing):
 
 def test_every_array_stands_over_its_gradient_of_the_same_shape():
     first, second = cells(drawn("first")), cells(drawn("second"))
-    assert list(first) == ["x", "d_x", "w1", "d_w1", "b1", "d_b1", "hidden", "d_hidden"]
-    assert list(second) == ["activated", "d_activated", "w2", "d_w2", "b2", "d_b2", "output", "d_output"]
-    for name, numbers in (first | second).items():
-        if not name.startswith("d_"):
-            assert (first | second)[f"d_{name}"].shape == numbers.shape
+    assert list(first) == ["x", "d_x", "w1", "dW1", "b1", "db1", "hidden", "d_hidden"]
+    assert list(second) == ["activated", "d_activated", "w2", "dW2", "b2", "db2", "output", "d_output"]
+    both = list((first | second).values())
+    assert [above.shape for above in both[::2]] == [below.shape for below in both[1::2]]
     assert first["d_hidden"].tolist() == [[0], [6]]
-    assert first["d_w1"].tolist() == [[0, 0], [6, -6]]
+    assert first["dW1"].tolist() == [[0, 0], [6, -6]]
     assert first["d_x"].tolist() == [[6], [-6]]
     assert second["d_activated"].tolist() == [[4], [6]]
-    assert second["d_w2"].tolist() == [[0, 2], [0, 2]]
+    assert second["dW2"].tolist() == [[0, 2], [0, 2]]
     assert second["d_output"].tolist() == [[1], [1]]
 
 
 def test_each_gradient_has_a_scale_of_its_own_around_0():
     data = {trace.hovertext[0][0].partition("[")[0]: trace for trace in drawn("first").figure.data}
-    assert (data["d_w1"].zmin, data["d_w1"].zmax) == (-10, 10)
+    assert (data["dW1"].zmin, data["dW1"].zmax) == (-10, 10)
     assert (data["d_hidden"].zmin, data["d_hidden"].zmax) == (-5, 5)
     assert (data["w1"].zmin, data["w1"].zmax) == (-SPANS["weight"], SPANS["weight"])
-    assert [list(stop) for stop in data["d_w1"].colorscale] == diverging_scale()
+    assert [list(stop) for stop in data["dW1"].colorscale] == diverging_scale()
     texts = [note.text for note in drawn("first").figure.layout.annotations]
     assert "<b>dW1</b><br>[2, 2]<br>±10" in texts
     assert "<b>d_hidden</b><br>[2]<br>±5" in texts
@@ -82,9 +80,9 @@ def test_a_press_on_a_cell_chooses_the_entry_that_it_shows(half):
             for column, text in enumerate(texts):
                 entry = read_entry(text, HAND)
                 assert entry is not None
-                assert names[column].removeprefix("d_") == entry.array + "".join(
-                    f"[{i}]" for i in entry.index
-                )
+                name, _, index = names[column].partition("[")
+                assert name in (entry.array, gradient_name(entry.array))
+                assert f"[{index}" == "".join(f"[{i}]" for i in entry.index)
                 assert entry.index == (row, column)[: len(entry.index)]
 
 
@@ -96,7 +94,7 @@ def frames(drawing):
 
 
 def test_the_chosen_entry_is_framed_in_both_rows_and_what_it_is_made_of_with_dots():
-    # d_w1[1][0] = d_hidden[1] · x[0]: axes 1, 2 are x and d_x, 3, 4 W1 and dW1, 7, 8 hidden and d_hidden.
+    # dW1[1][0] = d_hidden[1] · x[0]: axes 1, 2 are x and d_x, 3, 4 W1 and dW1, 7, 8 hidden and d_hidden.
     assert frames(drawn("first", "w1.1.0")) == {
         ("x3", "solid"): (-0.5, 0.5, 0.5, 1.5), ("x4", "solid"): (-0.5, 0.5, 0.5, 1.5),
         ("x", "dot"): (-0.5, 0.5, -0.5, 0.5), ("x8", "dot"): (-0.5, 0.5, 0.5, 1.5),
@@ -117,7 +115,7 @@ def test_another_choice_changes_frames_alone_so_that_no_number_is_drawn_again():
 
 def test_small_numbers_stand_in_their_cells():
     data = {trace.hovertext[0][0].partition("[")[0]: trace for trace in drawn("first").figure.data}
-    assert [list(row) for row in data["d_w1"].text] == [["0", "0"], ["6", "−6"]]
+    assert [list(row) for row in data["dW1"].text] == [["0", "0"], ["6", "−6"]]
 
 
 def test_the_table_has_every_number_beside_its_gradient():
@@ -145,7 +143,7 @@ def test_a_large_array_is_pooled_to_its_greatest_entries_and_a_press_means_the_o
     [w1] = [
         each
         for each in flow(trace, found, 0, "first", spans_of=spans).figure.data
-        if each.hovertext[0][0].startswith("d_w1")
+        if each.hovertext[0][0].startswith("dW1")
     ]
     assert np.array(w1.z).shape == POOL
     assert np.abs(w1.z).max() == np.abs(found["w1"]).max()
@@ -206,6 +204,21 @@ def test_the_curve_marks_h_and_has_a_place_for_an_error_of_0():
     assert (mark.x0, mark.x1, mark.label.text) == (1e-3, 1e-3, "h = 0.001")
     assert mark.line.color == concept("values")
     assert (drawing.figure.layout.xaxis.type, drawing.figure.layout.yaxis.type) == ("log", "log")
+
+
+@pytest.mark.parametrize("errors", [[1e-4, 1e-11, 1e-3], [1e-3, 1e-9, 1e-13], [0.0, 0.0, 0.0]])
+def test_what_is_written_into_the_curves_chart_stands_where_no_curve_is(errors):
+    drawing = error_curve(np.array([1e-12, 1e-6, 1e-1]), np.array(errors), 1e-1)
+    low, high = drawing.figure.layout.yaxis.range
+    drawn = np.log10(drawing.traces[0]["y"])
+    assert (drawn.min() - low) / (high - low) > 0.12, "room for the name of h, below all points"
+    assert drawn.max() < high
+    assert drawing.figure.layout.shapes[0].label.xanchor == "right", (
+        "to the left of a line near the right edge"
+    )
+    assert {(note.y, note.yanchor) for note in drawing.figure.layout.annotations} == {(1, "bottom")}, (
+        "above all"
+    )
 
 
 def test_another_h_moves_the_mark_alone():

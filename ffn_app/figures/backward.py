@@ -11,7 +11,7 @@ from ffn_app.figures.drawing import Drawing, PlotTrace, layout, side_by_side
 from ffn_app.theme import concept, diverging_scale
 from ffn_core.activations import Array
 from ffn_core.dense import FFN, Gradients, Trace
-from ffn_core.explain_backward import STAGES, Entry, GradientExplanation, shape_of
+from ffn_core.explain_backward import STAGES, Entry, GradientExplanation, gradient_name, shape_of
 from ffn_core.matrix_text import short_number
 from ffn_core.pooling import Pooled, pool
 
@@ -38,11 +38,6 @@ Spans = Mapping[str, float]
 def gradients_of(gradients: Gradients, d_output: Array) -> dict[str, Array]:
     """Every gradient by the name of its array, output's among them."""
     return {"output": d_output} | vars(gradients)
-
-
-def gradient_name(array: str) -> str:
-    """As in the lessons: dW1 for a parameter, d_hidden for what flows."""
-    return f"d_{array}" if array in STAGES else f"d{KINDS[array].label}"
 
 
 class _Pair(NamedTuple):
@@ -99,7 +94,7 @@ def flow(
         for top, pooled in ((True, pair.forward), (False, pair.gradient)):
             number += 1
             suffix = "" if number == 1 else str(number)
-            name = pair.array if top else f"d_{pair.array}"
+            name = pair.array if top else gradient_name(pair.array)
             span = spans_of["weight" if top and pair.array not in STAGES else "signal" if top else pair.array]
             low, high = (1 - share, 1.0) if top else (0.0, share)
             room = share * (1 - rows / tallest) / 2
@@ -122,7 +117,7 @@ def flow(
             TITLES[half],
             height + ABOVE + BELOW,
             title={"y": 1, "yanchor": "top", "pad": {"t": 10}},
-            margin={"l": 20, "r": 8, "t": ABOVE, "b": BELOW},
+            margin={"l": 20, "r": 20, "t": ABOVE, "b": BELOW},
             annotations=headings,
             shapes=marks,
             dragmode=False,
@@ -202,7 +197,7 @@ def _cells(pair: _Pair, pooled: Pooled, name: str, suffix: str, span: float) -> 
         trace |= {
             "text": [[short_number(float(value)) for value in row] for row in pooled.values],
             "texttemplate": "%{text}",
-            "textfont": {"size": 11},
+            "textfont": {"size": 13},
         }
     return trace
 
@@ -222,7 +217,8 @@ def _heading(
 
 def _arrow(x: float, y: float, text: str) -> dict[str, Any]:
     return {
-        "text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 18},
+        "text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "middle",
+        "showarrow": False, "font": {"size": 16},
     }  # fmt: skip
 
 

@@ -57,7 +57,13 @@ def slopes(trace: Trace, other: Trace, position: int, *, names: Names | None = N
                 "range": [-0.6, n - 0.4],
                 **numbers,
             },
-            yaxis2={"anchor": "x2", "title": {"text": "slope at hidden[j]"}, "matches": "y"},
+            yaxis2={
+                "anchor": "x2",
+                "title": {"text": "slope at hidden[j]", "standoff": 4},
+                "matches": "y",
+                "ticks": "",
+                "showticklabels": False,  # the left plot's: on a phone there is no room for both
+            },
         ),
         text=f"Slopes at position {position}. {'; '.join(told)}.",
         rows=lambda: [
@@ -111,30 +117,35 @@ SMALLEST_DRAWN = 1e-17
 
 
 def error_curve(steps: Array, errors: Array, h: float) -> Drawing:
-    """The greatest relative error against h, both on log axes: a V. `h` is marked."""
+    """The greatest relative error against h, both on log axes: a V. `h` is marked, and named below the curve."""
+    drawn = np.maximum(errors, SMALLEST_DRAWN)
+    low, high = (float(np.log10(end)) for end in (drawn.min(), drawn.max()))
+    air = max(0.5, 0.06 * (high - low))
     return Drawing(
         traces=[
             {
-                "type": "scatter", "mode": "lines+markers", "x": steps, "y": np.maximum(errors, SMALLEST_DRAWN),
+                "type": "scatter", "mode": "lines+markers", "x": steps, "y": drawn,
                 "line": {"color": concept("output"), "width": 3}, "marker": {"size": 8}, "customdata": errors,
                 "hovertemplate": "h %{x:.3~g}<br>relative error %{customdata:.3~g}<extra></extra>",
             }
         ],
         layout=layout(
             "How wrong the difference quotient is, for each h",
-            380,
+            410,
             showlegend=False,
             dragmode=False,
+            margin={"t": 88},
             xaxis={"type": "log", "title": {"text": "h, how far a number is moved either way"}, "exponentformat": "power",
                    "range": [float(np.log10(steps.min())) - 0.3, float(np.log10(steps.max())) + 0.3]},
-            yaxis={"type": "log", "title": {"text": "greatest relative error"}, "exponentformat": "power"},
+            yaxis={"type": "log", "title": {"text": "greatest relative error"}, "exponentformat": "power",
+                   "range": [low - 3 * air, high + air]},
             annotations=[
                 {
-                    "text": text, "x": x, "y": 1, "xref": "paper", "yref": "paper", "xanchor": anchor, "yanchor": "top",
+                    "text": text, "x": x, "y": 1, "xref": "paper", "yref": "paper", "xanchor": anchor, "yanchor": "bottom",
                     "showarrow": False, "align": anchor,
                 }
                 for text, x, anchor in (
-                    ("rounding: falls<br>as h grows", 0.3, "left"), ("truncation: grows<br>with h²", 0.99, "right"),
+                    ("← rounding: falls<br>as h grows", 0, "left"), ("truncation: grows →<br>with h²", 1, "right"),
                 )
             ],
             shapes=[
@@ -142,8 +153,8 @@ def error_curve(steps: Array, errors: Array, h: float) -> Drawing:
                     "type": "line", "xref": "x", "yref": "paper", "x0": h, "x1": h, "y0": 0, "y1": 1,
                     "line": {"color": concept("values"), "width": 3},
                     "label": {
-                        "text": f"h = {short_number(h)}", "textposition": "start", "textangle": 0, "xanchor": "left",
-                        "padding": 6,
+                        "text": f"h = {short_number(h)}", "textposition": "start", "textangle": 0, "padding": 6,
+                        "xanchor": "left" if h < 1e-3 else "right",
                     },
                 }
             ],

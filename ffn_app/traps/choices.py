@@ -62,9 +62,9 @@ FORM = Trap(
     name="form",
     label="tanh form",
     title="The tanh form of GELU taken for the exact one",
-    story="GELU is x · Φ(x), where Φ is the area under the bell curve. It has an older, faster approximation with "
-    "tanh. BERT uses the exact form, GPT-2 the tanh form; both are called GELU. On the curve you cannot tell them "
-    "apart.",
+    story="GELU is x · Φ(x), where Φ is the area under the bell curve. It has a faster approximation with "
+    "tanh. GPT-2 and Google's own BERT use the tanh form, Hugging Face's BERT the exact one; all call it GELU. On the "
+    "curve you cannot tell them apart.",
     questions=(
         Question(
             name="form",

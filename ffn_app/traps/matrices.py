@@ -243,8 +243,8 @@ STRIDE = Trap(
 - **Test with H ≠ D**, both H > D and H < D: the one reads other numbers in silence, the other runs off the end of a
   list.
 - Row 0 is always right, since 0 times anything is 0. **Look at the last row.**
-- Where a list is as long as rows × stride, all is well: W1 needs len(W1) = H·D, and so has W2. The lengths cannot
-  tell.
+- **Do not trust the lengths.** Both lists have H·D numbers, so comparing them tells nothing. The wrong stride makes rows
+  overlap, or read beyond the end.
 - Name the length of a row once, `row_length = len(W2) // n_rows`, and use that name for the stride.
 """,
 )

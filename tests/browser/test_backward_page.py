@@ -75,10 +75,10 @@ def test_a_press_on_a_gradient_shows_its_formula_and_a_reload_keeps_it(backward)
     visitor = backward("d=ones&act=relu")
     visitor.press_cell(FIRST, 4, 2, 1)  # dW1
     # All hidden are above 0, so d_hidden is 0.6 everywhere; x[0][1] is 0.5.
-    visitor.explains("d_w1[2][1] = 0.6*0.5 + 0.0*(-0.4) = 0.3")
+    visitor.explains("dW1[2][1] = 0.6*0.5 + 0.0*(-0.4) = 0.3")
     visitor.page.wait_for_url(re.compile(r"[?&]g=w1\.2\.1\b"))
     visitor.page.reload()
-    visitor.ready().explains("d_w1[2][1] = 0.6*0.5 + 0.0*(-0.4) = 0.3")
+    visitor.ready().explains("dW1[2][1] = 0.6*0.5 + 0.0*(-0.4) = 0.3")
     expect(visitor.page.get_by_label("row, 0 to 7")).to_have_value("2")
 
 
@@ -94,7 +94,7 @@ def test_an_entry_is_chosen_by_keyboard_alone(backward):
     row.focus()
     visitor.keyboard.press("ArrowUp")
     visitor.keyboard.press("Enter")
-    visitor.explains("d_w1[1][0] = ")
+    visitor.explains("dW1[1][0] = ")
     visitor.page.wait_for_url(re.compile(r"[?&]g=w1\.1\.0\b"))
 
 
@@ -197,3 +197,39 @@ def test_numbers_stand_in_the_cells_where_there_is_room_and_not_on_a_phone(backw
     expect(wide.chart(FIRST).locator(".heatmap-label").first).to_be_visible()
     phone = backward("d=ones", viewport={"width": 390, "height": 844})
     expect(phone.chart(FIRST).locator(".heatmap-label").first).to_be_hidden()
+
+
+def test_the_digits_in_the_cells_are_large_where_the_page_is_wide(backward):
+    digits = (
+        backward("d=ones", viewport={"width": 1280, "height": 900})
+        .chart(FIRST)
+        .locator(".heatmap-label text")
+        .first
+    )
+    expect(digits).to_have_css("font-size", "13px")
+
+
+def test_on_a_phone_no_name_is_cut_and_no_arrow_lies_on_a_cell(backward):
+    phone = backward("d=ones", viewport={"width": 390, "height": 844})
+    for title in (FIRST, SECOND):
+        chart = phone.drawn(title)
+        box = chart.bounding_box()
+        cells = [cell.bounding_box() for cell in chart.locator(".hm").all()]
+        assert len(cells) == 8
+        for note in chart.locator(".annotation-text").all():
+            at = note.bounding_box()
+            assert box["x"] <= at["x"] < at["x"] + at["width"] <= box["x"] + box["width"]
+            if note.text_content() in "→←":
+                assert not any(
+                    at["x"] < cell["x"] + cell["width"] and cell["x"] < at["x"] + at["width"]
+                    for cell in cells
+                )
+
+
+def test_the_second_axis_of_the_slopes_is_named_beside_the_first_plot_and_not_on_it(backward):
+    phone = backward("d=ones", viewport={"width": 390, "height": 844})
+    chart = phone.drawn(SLOPES)
+    edge = chart.evaluate(
+        "chart => chart.getBoundingClientRect().left + chart._fullLayout.xaxis._offset + chart._fullLayout.xaxis._length"
+    )
+    assert edge <= chart.locator(".y2title").bounding_box()["x"]
