@@ -116,6 +116,9 @@ def _base(base_path: str) -> str:
 def module_loader(module: str, base_path: str) -> str:
     """JavaScript for a v2 component that loads its code from one of the files.
 
+    What a component returns ends it. Streamlit calls that also for a drawing that a newer one has overtaken, whose
+    element is still there, in which the newer one draws: only a component whose element has left the page has ended.
+
     Args:
         module: such as "board/board.js"; its default export is the component's.
         base_path: Streamlit's `server.baseUrlPath`, where the app is not at the root of its host.
@@ -123,5 +126,8 @@ def module_loader(module: str, base_path: str) -> str:
     address = f"{_base(base_path)}{PREFIX}/{version()}/{module}"
     return (
         f'const module = await import(new URL("{address}", window.location.origin).href);\n'
-        "export default module.default;\n"
+        "export default (component) => {\n"
+        "  const end = module.default(component);\n"
+        "  return () => component.parentElement.isConnected || end();\n"
+        "};\n"
     )

@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, WebSocket, expect
 
+from ffn_app.assets import module_loader
 from ffn_core import exercises
 from tests.browser.visitor import Visit, Visitor
 
@@ -541,6 +542,27 @@ def test_a_network_is_set_until_it_does_what_was_asked_and_undo_brings_back_what
     for _ in range(3):
         visitor.page.get_by_role("button", name=re.compile("^Undo")).first.click()
     visitor.wait_for_link(lambda scenario: scenario.base == "lesson")
+
+
+def test_a_drawing_that_a_newer_one_overtook_ends_nothing_and_leaving_the_page_ends_it(student):
+    # Streamlit ends each drawing that is overtaken, at times after the newer one: the frame went, and with it every edit.
+    visitor = student("hidden-by-hand")
+    left = visitor.page.evaluate(
+        """async (loader) => {
+            const { default: render } = await import(URL.createObjectURL(new Blob([loader], { type: "text/javascript" })));
+            const host = document.body.appendChild(document.createElement("div"));
+            const parentElement = host.attachShadow({ mode: "open" });
+            const draw = (open) => render({ parentElement, data: { shelf: { exercises: [{ name: "a" }], open, seed: 0 } } });
+            const [overtaken, newer] = [draw("a"), draw("b")];
+            overtaken();
+            const there = parentElement.querySelectorAll("nav").length;
+            host.remove();
+            newer();
+            return [there, parentElement.querySelectorAll("nav").length];
+        }""",
+        module_loader("exercise/shelf.js", ""),
+    )
+    assert left == [1, 0]
 
 
 # For everyone
