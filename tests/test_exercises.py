@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from ffn_core.examples import EXAMPLES
 from ffn_core.exercises import EXERCISES, CodeExercise, NumberExercise, ScenarioExercise
 from ffn_core.exercises.exercise import NumberTask
 from ffn_core.exercises.marking import CODES, mark_number
@@ -106,7 +107,7 @@ def test_the_typographic_minus_is_a_minus():
         ("0.0043", "wrong-values", "decimal point"),
         ("-0.43", "wrong-values", "sign"),
         ("0.44", "wrong-values", "Close"),
-        ("7", "wrong-values", "term by term"),
+        ("7", "wrong-values", "This is not the number. Go through the hints once more."),
         ("9" * 10_000, "error", "not a number"),
     ],
 )
@@ -120,6 +121,45 @@ def test_a_whole_number_must_be_exact():
     task = NumberTask(prompt="", answer=131_712.0, decimals=0, mistakes=()).as_json()
     assert mark_number(task, "131712")["passed"]
     assert not mark_number(task, "131711")["passed"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "25368", "25,368", "25.368", "25 368", "25\u202f368", "25\u00a0368", "25'368", "+25,368",
+        " 25,368 ", "25368.0", "25368,0",
+    ],
+)  # fmt: skip
+def test_a_whole_number_may_have_its_thousands_set_apart(text):
+    task = NumberTask(prompt="", answer=25_368.0, decimals=0, mistakes=()).as_json()
+    assert mark_number(task, text)["passed"]
+    assert mark_number(task | {"answer": -25_368.0}, "\u2212" + text.strip().lstrip("+"))["passed"]
+
+
+@pytest.mark.parametrize(
+    "text", ["25,36", "2,5368", "25,368,", "25,368.5", "0,025,368", "25,3 68", "1,025,368"]
+)
+def test_what_only_looks_like_thousands_is_not_taken_for_them(text):
+    task = NumberTask(prompt="", answer=25_368.0, decimals=0, mistakes=()).as_json()
+    assert not mark_number(task, text)["passed"]
+    assert mark_number(task | {"answer": 1_025_368.0}, "1,025,368")["passed"]
+
+
+def test_where_decimals_are_asked_for_a_comma_is_a_decimal_one():
+    task = NumberTask(prompt="", answer=1.234, decimals=3, mistakes=()).as_json()
+    assert mark_number(task, "1,234")["passed"]
+    assert not mark_number(task | {"answer": 1234.0}, "1,234")["passed"]
+
+
+def test_a_number_that_no_slip_gives_gets_a_sentence_of_its_exercise():
+    said = set()
+    for name in NUMBERS:
+        verdict = mark_number(exercise_called(name).ask(0).as_json(), "7654321.9")
+        assert verdict["message"].startswith("This is not the number. ")
+        said.add(verdict["message"])
+    assert len(said) == len(NUMBERS)
+    dead = mark_number(exercise_called("dead-or-sparse").ask(0).as_json(), "7654321.9")
+    assert dead["message"] == "This is not the number. Count the columns that are 0 in every row."
 
 
 def numbers_in(prompt, name):
@@ -221,6 +261,49 @@ def test_a_network_that_does_not_is_told_what_is_still_wrong(name, edits, says):
     verdict = exercise.check(exercise.start(0).edit(*edits))
     assert not verdict.passed
     assert says in verdict.message
+
+
+@pytest.mark.parametrize("name", SET)
+def test_no_example_of_the_library_is_an_answer_as_it_stands(name):
+    for base in EXAMPLES:
+        for activation in (None, "relu"):
+            assert not exercise_called(name).check(Scenario(base=base, activation=activation)).passed, base
+
+
+def test_an_and_gate_needs_other_numbers_than_the_librarys():
+    verdict = exercise_called("and-gate").check(Scenario(base="and_gate"))
+    assert verdict.message.startswith("Leave w1 as it was.")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("not-gate", "Without any input the biases give 1, and a takes that away."),
+        ("silent-network", "The neurons may fire as they like: their values are 0, and so is b2."),
+        ("copy-through-relu", "The neurons work in pairs: where one falls silent its opposite takes over"),
+    ],
+)
+def test_what_is_said_of_a_network_that_passes_is_true_of_each_that_does(name, says):
+    exercise = exercise_called(name)
+    for edits in scenarios.RIGHT[name]:
+        scenario = exercise.start(0).edit(*edits)
+        assert exercise.check(scenario).message.startswith(says)
+        layer, _ = scenario.build()
+        if name == "not-gate":
+            assert layer.forward(np.zeros(3)).output[2] == 1
+        elif name == "silent-network":
+            assert not layer.w2.any()
+            assert not layer.b2.any()
+        else:
+            keys = layer.w1 / np.linalg.norm(layer.w1, axis=1, keepdims=True)
+            assert [np.isclose(keys @ key, -1).sum() for key in keys] == [1, 1, 1, 1], "one opposite for each"
+
+
+def test_no_two_neurons_of_the_network_to_silence_can_undo_one_another():
+    keys = exercise_called("silent-network").start(0).arrays["w1"]
+    keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+    alike = np.abs(keys @ keys.T)
+    assert (alike[~np.eye(len(keys), dtype=bool)] < 0.999).all()
 
 
 @pytest.mark.parametrize("name", SET)

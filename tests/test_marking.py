@@ -2,13 +2,14 @@
 
 import json
 import math
+import re
 from functools import cache
 
 import numpy as np
 import pytest
 
 from ffn_core.exercises import EXERCISES, CodeExercise
-from ffn_core.exercises.marking import CODES, mark, refusal
+from ffn_core.exercises.marking import CODES, mark, raised, refusal
 from tests.solutions import dense, others
 from tests.solutions import exercise as exercise_called
 
@@ -61,6 +62,89 @@ def test_the_lessons_exercise_meets_every_diagnosis_but_those_that_come_from_out
     met = {wrong.code for wrong in dense.FORWARD.wrong_ones}
     assert met == set(CODES) - {"timeout", "gelu-form"}
     assert {wrong.code for wrong in dense.FORWARD_GELU.wrong_ones} == met | {"gelu-form"}
+
+
+# To how many decimals each exercise can be rounded and be wrong: sums of tenths end by themselves.
+ROUNDED = [
+    ("hidden-layer", 1), ("ffn-forward", 1), ("ffn-forward", 2), ("ffn-backward", 1), ("ffn-backward", 2),
+    *((name, n) for name in ("gelu", "ffn-forward-gelu", "gated-ffn", "top-2") for n in (1, 2, 3, 4, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("exercise", "decimals"), ROUNDED)
+def test_a_result_that_is_only_rounded_is_told_so(exercise, decimals):
+    def rounded(value):
+        return (
+            [rounded(entry) for entry in value]
+            if isinstance(value, (list, tuple))
+            else round(value, decimals)
+        )
+
+    [function, *_] = [function for name, function in RIGHT if name == exercise]
+    verdict = mark(lambda *args: rounded(function(*args)), sheet_of(exercise))
+    places = "1 decimal" if decimals == 1 else f"{decimals} decimals"
+    assert (verdict["passed"], verdict["diagnosis"]) == (False, "wrong-values")
+    assert (
+        verdict["message"] == f"The numbers are rounded to {places}. Return them as they are: do not round."
+    )
+
+
+def test_zeros_are_not_taken_for_rounded_numbers():
+    verdict = answering(lambda output: [0.0] * len(output))
+    assert verdict["message"] == "The numbers are not right."
+
+
+@pytest.mark.parametrize("of", EVERY, ids=lambda of: of.exercise)
+def test_a_sentence_speaks_only_of_what_the_exercise_has(of):
+    sheet = sheet_of(of.exercise)
+    signature = exercise_called(of.exercise).signature
+    said = [mistake["message"] for mistake in sheet["mistakes"].values()] + [sheet["lengths"] or ""]
+    arguments = ["x", "W1", "W2", "b1", "b2", "dy", "D", "H", "Wgate", "Wup", "Wdown", "logits"]
+    has = re.findall(r"\w+", signature.partition("(")[2])
+    for sentence in said:
+        named = set(re.findall(r"\w+", sentence)) & set(arguments)
+        assert named <= set(has), sentence
+    if of.exercise == "hidden-layer":
+        assert not any("output" in sentence for sentence in said)
+    square = [case["square"] for case in sheet["cases"]]
+    assert (sheet["lengths"] is None) == (True not in square)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (SystemExit(1), "Your code ended the program. Return the result instead."),
+        (EOFError("input"), "Your code waits for input()."),
+        (SyntaxError("invalid syntax", ("f", 3, 1, "")), "Python cannot read line 3 of your code: invalid syntax."),
+        (SyntaxError("invalid syntax"), "Python cannot read your code: invalid syntax."),
+        (SyntaxError(), "Python cannot read your code: it is not Python."),
+        (
+            IndentationError("unexpected indent", ("f", 2, 1, "")),
+            "Python cannot read line 2 of your code: it is indented otherwise than it should be.",
+        ),
+        (TabError("mixed", ("f", 2, 1, "")), "line 2 of your code: tabs and spaces are mixed before it."),
+        (RecursionError("too deep"), "Your function calls itself without end."),
+        (Exception("RangeError: Maximum call stack size exceeded"), "Your function calls itself without end."),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), "There is no module torch here. All that"),
+        (ModuleNotFoundError("nothing more is known"), "There is no module of that name here."),
+        (ImportError("cannot import name 'gelu' from 'math'", name="math"), "An import failed. Of what can"),
+        (MemoryError(), "more memory than there is. Look for a list that is huge, or that grows without end."),
+        (OverflowError("math range error"), "as 1000 is for exp, or 10**20 for the length of a list."),
+        (IndexError("list index out of range"), "beyond the end of a list. Check each index"),
+        (NotImplementedError(), "The function is yet to be written"),
+        (KeyError("k"), "The last line of the traceback says which."),
+    ],
+)  # fmt: skip
+def test_what_code_raises_has_a_sentence_that_helps(error, says):
+    assert says in raised(error)
+
+
+def test_an_error_that_cannot_be_written_has_one_too():
+    class Sly(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    assert raised(Sly()).startswith(CODES["error"])
 
 
 def test_every_mistake_in_a_sheet_has_a_known_code_and_moves_a_number_of_some_case():

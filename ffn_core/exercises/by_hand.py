@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,12 +22,14 @@ from ffn_core.moe import route
 Draw = Callable[[np.random.Generator], NumberTask]
 
 
-def _exercise(name: str, title: str, draw: Draw, *hints: str) -> NumberExercise:
+def _exercise(name: str, title: str, draw: Draw, *hints: str, otherwise: str) -> NumberExercise:
+    """`otherwise` is what is said of a number that comes from no known slip."""
+
     @lru_cache(maxsize=64)
     def ask(seed: int) -> NumberTask:
         # Drawn anew until every slip leads to a number of its own: else a slip would pass, or be taken for another.
         tasks = (draw(np.random.default_rng([seed, attempt])) for attempt in itertools.count())
-        return next(task for task in tasks if _told_apart(task))
+        return replace(next(task for task in tasks if _told_apart(task)), otherwise=otherwise)
 
     return NumberExercise(
         name=name,
@@ -349,6 +352,7 @@ HIDDEN = _exercise(
     _hidden,
     "Neuron j has row j of w1. Multiply it with x, entry by entry, and add the products.",
     "Then add b1[j].",
+    otherwise="Write the three products out, then add them up and b1.",
 )
 ACTIVATED = _exercise(
     "activated-by-hand",
@@ -356,6 +360,7 @@ ACTIVATED = _exercise(
     _activated,
     "Φ(z) is the share of z that passes. Multiply.",
     "z is negative, so the result is, too.",
+    otherwise="Multiply hidden by the Φ that is given.",
 )
 CONTRIBUTION = _exercise(
     "contribution",
@@ -363,6 +368,7 @@ CONTRIBUTION = _exercise(
     _contribution,
     "The value of neuron j is column j of w2.",
     "The neuron adds activated[j] times its value.",
+    otherwise="It is one product: how strongly the neuron fires, times one entry of w2.",
 )
 OUTPUT = _exercise(
     "output-by-hand",
@@ -370,12 +376,14 @@ OUTPUT = _exercise(
     _output,
     "First both hidden values, with their biases. Then cut the negative ones to 0.",
     "Row i of w2 meets activated, and b2[i] is added. The output may be negative.",
+    otherwise="Write out both hidden values, then what ReLU leaves of them, and only then the output.",
 )
 DEAD = _exercise(
     "dead-or-sparse",
     "Dead or sparse?",
     _dead,
     "Go down each column. One number above 0 keeps the neuron alive.",
+    otherwise="Count the columns that are 0 in every row.",
 )
 PARAMETERS = _exercise(
     "parameters",
@@ -383,6 +391,7 @@ PARAMETERS = _exercise(
     _parameters,
     "w1 has d_ff · d_model numbers, and w2 as many.",
     "b1 has one number for each neuron, b2 one for each output.",
+    otherwise="Write down the sizes of w1, b1, w2 and b2, and add the four.",
 )
 GATED = _exercise(
     "gated-by-hand",
@@ -390,6 +399,7 @@ GATED = _exercise(
     _gated,
     "First SiLU of the gate: z times σ(z).",
     "Then times up, with its sign.",
+    otherwise="It is a product of three numbers: hidden, the σ that is given, and up.",
 )
 TOP2 = _exercise(
     "top-2-by-hand",
@@ -397,10 +407,12 @@ TOP2 = _exercise(
     _top2,
     "The softmax of two numbers a and b gives a the share exp(a) / (exp(a) + exp(b)).",
     "Divide above and below by exp(a): 1 / (1 + exp(b - a)).",
+    otherwise="Take the two greatest logits, and of them alone the softmax.",
 )
 D_FF = _exercise(
     "gated-width",
     "How wide is a gated FFN?",
     _d_ff,
     "8 · d_model / 3 first, then up to the next multiple.",
+    otherwise="Work out 8 · d_model / 3, divide it by the multiple, round that up, and multiply again.",
 )

@@ -23,13 +23,14 @@ class Mistake:
 class NumberTask:
     """A question whose answer is a number: `prompt` is Markdown, `decimals` what the answer is asked to.
 
-    A typed number is right within `tolerance` of `answer`.
+    A typed number is right within `tolerance` of `answer`. `otherwise` is said of a number that no known slip gives.
     """
 
     prompt: str
     answer: float
     decimals: int
     mistakes: tuple[Mistake, ...]
+    otherwise: str = "Go through the hints once more."
 
     @property
     def tolerance(self) -> float:

@@ -9,6 +9,7 @@ A sheet of a code exercise:
     function, signature    the name to define, and how it is called
     tolerance              how far a number may be off, absolute and relative
     parts                  the names of the lists to return, None where one list (or one number) is returned
+    lengths                what is said of the lists' lengths to code that is right only where d_ff = d_model
     mistakes               {name: {"code": one of CODES, "message": a sentence}}
     cases                  [{"name", "args", "expected", "square", "shown", "wrong"}]; `square` is None where
                            d_ff and d_model have no part, `wrong` is {name of a mistake: alternatives}, each
@@ -17,7 +18,9 @@ A sheet of a code exercise:
 A task of a number exercise:
 
     answer, tolerance      the number, and how far the typed one may be off
+    decimals               how many are asked for; with 0 the thousands may be set apart
     mistakes               [{"value", "code", "message"}]
+    otherwise              a sentence on any other number
 """
 
 CODES = {
@@ -68,8 +71,16 @@ def mark(function, sheet, traced=None):
         by_numbers = _first(failed, lambda outcome: outcome["kind"] == "wrong-values")
         example = shown if shown["kind"] == "wrong-values" else by_numbers
         return _verdict(mistake["code"], mistake["message"], example, outcomes)
+    decimals = _rounded(failed)
+    if decimals is not None:
+        text = (
+            "The numbers are rounded to "
+            + _count(decimals, "decimal")
+            + ". Return them as they are: do not round."
+        )
+        return _verdict("wrong-values", text, shown, outcomes)
     if only_square:
-        return _verdict("only-square", _ONLY_SQUARE, shown, outcomes)
+        return _verdict("only-square", CODES["only-square"] + " " + sheet["lengths"], shown, outcomes)
     for code in ("wrong-length", _BEYOND):
         for outcome in failed:
             if outcome["kind"] == code:
@@ -96,25 +107,48 @@ def refusal(code, message, sheet, traceback=None):
 def raised(error):
     """A sentence that helps with what the student's code raised, be it while it was read or while it ran."""
     if isinstance(error, SyntaxError):
-        where = "your code" if error.lineno is None else "line " + str(error.lineno) + " of your code"
-        return "Python cannot read " + where + ": " + str(error.msg) + "."
+        return _unreadable(error)
+    if isinstance(error, ModuleNotFoundError):
+        name = getattr(error, "name", None) or "of that name"
+        return (
+            "There is no module "
+            + str(name)
+            + " here. All that is needed is math, and what Python has without an import."
+        )
+    if isinstance(error, ImportError):
+        return "An import failed. Of what can be imported only math is needed here: write `import math`."
     if isinstance(error, SystemExit):
         return "Your code ended the program. Return the result instead."
     if isinstance(error, EOFError):
         return "Your code waits for input(). All that it needs is in the arguments."
     if isinstance(error, MemoryError):
-        return "Your code filled the memory. Look for a list that grows without end."
-    if isinstance(error, RecursionError):
+        return "Your code needs more memory than there is. Look for a list that is huge, or that grows without end."
+    if isinstance(error, RecursionError) or "call stack size exceeded" in _text(
+        str, error
+    ):  # as a browser says it
         return "Your function calls itself without end."
     if isinstance(error, NotImplementedError):
         return "The function is yet to be written: it raises NotImplementedError."
     if isinstance(error, OverflowError):
         return (
-            "A number grew too large, as exp(1000) does. Subtract the greatest from all of them before exp."
+            "A number is too large for what is done with it, as 1000 is for exp, or 10**20 for the length of a list. In a "
+            "softmax, subtract the greatest logit from all before exp."
         )
     if isinstance(error, IndexError):
-        return "Your code reads beyond the end of a list. Check where each row starts, and how long it is."
+        return "Your code reads beyond the end of a list. Check each index: in a flat list, where its row starts."
     return CODES["error"] + " The last line of the traceback says which."
+
+
+def _unreadable(error):
+    line = getattr(error, "lineno", None)
+    where = "your code" if line is None else "line " + str(line) + " of your code"
+    if isinstance(error, TabError):
+        why = "tabs and spaces are mixed before it. Indent with spaces only"
+    elif isinstance(error, IndentationError):
+        why = "it is indented otherwise than it should be. The lines of one block begin with equally many spaces"
+    else:
+        why = str(getattr(error, "msg", None) or "it is not Python").rstrip(".")
+    return "Python cannot read " + where + ": " + why + "."
 
 
 def mark_number(task, text):
@@ -122,7 +156,7 @@ def mark_number(task, text):
 
     Returns a dict for JSON: passed, diagnosis (one of CODES, None if passed) and message.
     """
-    number, problem = _spelled(text)
+    number, problem = _spelled(text if task["decimals"] else _without_separators(text))
     if problem is not None:
         return _number_verdict("error", problem)
     if not _finite(number):
@@ -142,17 +176,29 @@ def mark_number(task, text):
         return _number_verdict(
             "wrong-values", "Close. Keep more digits on the way, and round only at the end."
         )
-    return _number_verdict("wrong-values", "This is not the number. Write the sum out term by term.")
+    return _number_verdict("wrong-values", "This is not the number. " + task["otherwise"])
 
 
-_ONLY_SQUARE = (
-    CODES["only-square"] + " hidden has H entries, and each needs D products; output has D, and each needs H."
-)
 _SIGNS = {"\u2212": "-", "\u2012": "-", "\u2013": "-", ",": "."}
 
 
 def _number_verdict(code, message):
     return {"passed": False, "diagnosis": code, "message": message}
+
+
+def _without_separators(text):
+    """A whole number without what sets its thousands apart: 25,368 and 25.368, 25 368 and 25'368 are 25368.
+
+    A point or comma before three digits is taken for that, and no decimal one: no fraction is asked for.
+    """
+    text = text.strip()
+    for separator in (",", ".", "'", "\u2019", None):  # None are spaces of all kinds
+        head, groups = text.split(separator)[:1], text.split(separator)[1:]
+        first = "".join(head).lstrip("+-\u2212\u2012\u2013")
+        of_three = all(len(group) == 3 and group.isdigit() for group in groups)
+        if groups and of_three and first.isdigit() and len(first) <= 3 and first[0] != "0":
+            return "".join(head + groups)
+    return text
 
 
 def _spelled(text):
@@ -252,6 +298,25 @@ def _fits(outcome, alternatives, tolerance):
         and len(values) == len(got)
         and all(_near(number, value, tolerance) for number, value in zip(got, values, strict=True))
         for values in alternatives
+    )
+
+
+def _rounded(failed):
+    """To how many decimals, 1 to 6, all that failed is rounded, and right but for that; None if it is not."""
+    for decimals in range(1, 7):
+        if all(_rounds(outcome, 10.0**decimals) for outcome in failed):
+            return decimals
+    return None
+
+
+def _rounds(outcome, unit):
+    """Whether every number is a whole number of `unit`ths, and the nearest to what was expected."""
+    if outcome["numbers"] is None:
+        return False
+    pairs = zip(outcome["numbers"], _in_a_row(outcome["case"]["expected"]), strict=True)
+    return all(
+        abs(got * unit - round(got * unit)) < 1e-6 and abs(got - right) * unit < 0.5 + 1e-6
+        for got, right in pairs
     )
 
 
@@ -394,7 +459,11 @@ def _kind_of(value):
 
 
 def _entries(n):
-    return "1 number" if n == 1 else str(n) + " numbers"
+    return _count(n, "number")
+
+
+def _count(n, what):
+    return "1 " + what if n == 1 else str(n) + " " + what + "s"
 
 
 def _shown(value):

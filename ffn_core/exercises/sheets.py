@@ -18,6 +18,9 @@ TOLERANCE = 1e-6
 """Absolute and relative: rounding passes, and GELU's tanh form, up to 5e-4 away, does not."""
 
 
+_HIDDEN_LENGTH = "hidden has H entries, and each needs D products"
+
+
 class _Net(NamedTuple):
     """A network and one x [d_model] for a case."""
 
@@ -36,7 +39,8 @@ def forward_sheet(activation: str) -> Callable[[int], Sheet]:
         wrong = ((slip.name, slip.output) for slip in slips.dense_slips(trace))
         return _case_of(net, _dense_args(net), trace.output.tolist(), wrong, mistakes)
 
-    return lambda seed: _sheet(mistakes, map(case, _dense_nets(activation, seed)))
+    lengths = f"{_HIDDEN_LENGTH}; output has D, and each needs H."
+    return lambda seed: _sheet(mistakes, map(case, _dense_nets(activation, seed)), lengths=lengths)
 
 
 def hidden_sheet(seed: int) -> Sheet:
@@ -49,7 +53,7 @@ def hidden_sheet(seed: int) -> Sheet:
         x, w1, b1, _, _, d, h = _dense_args(net)
         return _case_of(net, [x, w1, b1, d, h], trace.hidden.tolist(), wrong, mistakes)
 
-    return _sheet(mistakes, map(case, _dense_nets("relu", seed)))
+    return _sheet(mistakes, map(case, _dense_nets("relu", seed)), lengths=f"{_HIDDEN_LENGTH}.")
 
 
 def gelu_sheet(seed: int) -> Sheet:
@@ -75,7 +79,8 @@ def gated_sheet(seed: int) -> Sheet:
         args = [*_flat(net.x, ffn.w_gate, ffn.w_up, ffn.w_down), ffn.d_model, ffn.d_ff]
         return _case_of(net, args, trace.output.tolist(), slips.gated_slips(trace), mistakes)
 
-    return _sheet(mistakes, map(case, _gated_nets(seed)))
+    lengths = "gate and up have H entries, and each needs D products; output has D, and each needs H."
+    return _sheet(mistakes, map(case, _gated_nets(seed)), lengths=lengths)
 
 
 def top2_sheet(seed: int) -> Sheet:
@@ -117,16 +122,21 @@ def backward_sheet(seed: int) -> Sheet:
         return _case_of(net, args, expected, slips.backward_slips(trace, d_output), mistakes)
 
     nets = [*_dense_nets("relu", seed), _on_the_corner()]
-    return _sheet(mistakes, map(case, nets), parts=["dx", "dW1", "db1", "dW2", "db2"])
+    lengths = "dx has D entries, dW1 H*D, db1 H, dW2 D*H and db2 D."
+    return _sheet(mistakes, map(case, nets), parts=["dx", "dW1", "db1", "dW2", "db2"], lengths=lengths)
 
 
 def _sheet(
-    mistakes: slips.Mistakes, cases: Iterable[dict[str, Any]], parts: list[str] | None = None
+    mistakes: slips.Mistakes,
+    cases: Iterable[dict[str, Any]],
+    parts: list[str] | None = None,
+    lengths: str | None = None,
 ) -> Sheet:
     """What `marking` needs but for the function's name, which the exercise adds."""
     return {
         "tolerance": TOLERANCE,
         "parts": parts,
+        "lengths": lengths,
         "mistakes": {name: {"code": code, "message": text} for name, (code, text) in mistakes.items()},
         "cases": list(cases),
     }

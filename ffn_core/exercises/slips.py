@@ -38,6 +38,10 @@ DENSE_MISTAKES: dict[str, tuple[str, str]] = {
         "stride",
         "The two strides are exchanged. Row i of W1 starts at i*D, row i of W2 at i*H.",
     ),
+    "first-row-only": (
+        "stride",
+        "Row 0 of a matrix was taken for all of its rows. Row i of W1 starts at i*D, row i of W2 at i*H.",
+    ),
     "transposed-w1": (
         "transposed",
         "W1 was read down its columns. Row i of W1 belongs to neuron i: hidden[i] sums W1[i*D + j] * x[j] over j.",
@@ -63,8 +67,8 @@ DENSE_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "clamped-output": (
         "clamped-output",
-        "The output went through the nonlinearity as well. It belongs between the two matrices only: clamp the output "
-        "too, and x + FFN(x) can never push a coordinate down.",
+        "The output went through the nonlinearity as well. It belongs between the two matrices only. The output stays "
+        "signed, so that it can push a coordinate of x down as well as up.",
     ),
     "activation-last": (
         "clamped-output",
@@ -87,6 +91,7 @@ DENSE_MISTAKES: dict[str, tuple[str, str]] = {
         "wrong-values",
         "x was added to the output. The block does that afterwards; the function returns FFN(x) alone.",
     ),
+    "bias-subtracted": ("wrong-values", "A bias was subtracted. It is added, with its sign."),
     "bias-each-term": (
         "wrong-values",
         "A bias was added with each product. Add it once, outside the inner loop.",
@@ -111,6 +116,10 @@ HIDDEN_MISTAKES: dict[str, tuple[str, str]] = {
         "stride",
         "W1 was read with rows of H numbers. Row i of W1 starts at i*D: it has an entry for each of the D inputs.",
     ),
+    "first-row-only": (
+        "stride",
+        "Every neuron got row 0 of W1. Row i starts at i*D: leave i*D out, and it is row 0 each time.",
+    ),
     "transposed-w1": DENSE_MISTAKES["transposed-w1"],
     "missing-b1": DENSE_MISTAKES["missing-b1"],
     "clamped-output": (
@@ -131,6 +140,7 @@ GELU_MISTAKES: dict[str, tuple[str, str]] = {
         "wrong-values",
         "erf was given z. It takes z / sqrt(2): the normal distribution's Phi has that factor inside.",
     ),
+    "half-for-root": ("wrong-values", "erf was given z / 2. It takes z / sqrt(2)."),
     "root-times": ("wrong-values", "erf was given z * sqrt(2). It takes z / sqrt(2)."),
     "one-lost": ("wrong-values", "The 1 was left out: Phi(z) = 0.5 * (1 + erf(z / sqrt(2)))."),
     "sign": (
@@ -140,8 +150,18 @@ GELU_MISTAKES: dict[str, tuple[str, str]] = {
 }
 
 GATED_MISTAKES: dict[str, tuple[str, str]] = {
-    "stride-d": DENSE_MISTAKES["stride-d"],
-    "stride-h": DENSE_MISTAKES["stride-h"],
+    "stride-d": (
+        "stride",
+        "Wdown was read with rows of D numbers. Row i of Wdown starts at i*H: it has an entry for each of the H neurons.",
+    ),
+    "stride-h": (
+        "stride",
+        "Wgate and Wup were read with rows of H numbers. Row i starts at i*D: it has an entry for each of the D inputs.",
+    ),
+    "strides-exchanged": (
+        "stride",
+        "The strides are exchanged. Row i of Wgate and of Wup starts at i*D, row i of Wdown at i*H.",
+    ),
     "transposed-in": (
         "transposed",
         "Wgate and Wup were read down their columns. Row i belongs to neuron i: it sums W[i*D + j] * x[j] over j.",
@@ -150,7 +170,11 @@ GATED_MISTAKES: dict[str, tuple[str, str]] = {
         "transposed",
         "Wdown was read down its columns. Row i belongs to output i: it sums Wdown[i*H + j] * activated[j] over j.",
     ),
-    "transposed-all": DENSE_MISTAKES["transposed-both"],
+    "transposed-all": (
+        "transposed",
+        "All three matrices were read down their columns, as in x @ W. Here it is W @ x: a row of the matrix meets the "
+        "whole vector.",
+    ),
     "no-activation": (
         "wrong-activation",
         "The gate did not go through SiLU: activated = silu(Wgate @ x) * (Wup @ x).",
@@ -174,7 +198,10 @@ GATED_MISTAKES: dict[str, tuple[str, str]] = {
         "clamped-output",
         "The output went through a nonlinearity as well. Only the gate does.",
     ),
-    "residual-added": DENSE_MISTAKES["residual-added"],
+    "residual-added": (
+        "wrong-values",
+        "x was added to the output. The block does that afterwards; the function returns what the network adds alone.",
+    ),
 }
 
 TOP2_MISTAKES: dict[str, tuple[str, str]] = {
@@ -345,6 +372,13 @@ def dense_slips(trace: Trace) -> Iterator[Slip]:
         activated = other_act(trace.hidden)
         yield Slip("activation-elsewhere", activated, activated @ ffn.w2.T + ffn.b2)
     yield Slip("residual-added", None, trace.residual)
+    first1, first2 = (np.repeat(matrix[:1], len(matrix), axis=0) for matrix in (ffn.w1, ffn.w2))
+    yield slip("first-row-only", w1=first1, w2=first2)
+    yield slip("first-row-only", w1=first1)
+    yield slip("first-row-only", w2=first2)
+    yield slip("bias-subtracted", b1=-ffn.b1, b2=-ffn.b2)
+    yield slip("bias-subtracted", b1=-ffn.b1)
+    yield slip("bias-subtracted", b2=-ffn.b2)
     yield slip("bias-each-term", b1=ffn.b1 * d, b2=ffn.b2 * h)
     yield slip("bias-each-term", b1=ffn.b1 * d)
     yield slip("bias-each-term", b2=ffn.b2 * h)
@@ -406,6 +440,7 @@ def gelu_slips(z: float) -> Iterator[Wrong]:
     yield "factor-lost", np.asarray(special.ndtr(z))
     yield "half-lost", 2 * right
     yield "root-lost", gelu(z * root) / root
+    yield "half-for-root", gelu(z / root) * root
     yield "root-times", gelu(z * 2) / 2
     yield "one-lost", right - z / 2
     yield "sign", z - right
@@ -429,8 +464,13 @@ def gated_slips(trace: GatedTrace) -> Iterator[Wrong]:
         return written
 
     for cut in (False, True):
-        yield "stride-d", run(ffn.w_gate, ffn.w_up, _strided(ffn.w_down, d, cut))
-        yield "stride-h", run(_strided(ffn.w_gate, h, cut), _strided(ffn.w_up, h, cut), ffn.w_down)
+        short_in, short_out = (
+            (_strided(ffn.w_gate, h, cut), _strided(ffn.w_up, h, cut)),
+            _strided(ffn.w_down, d, cut),
+        )
+        yield "stride-d", run(ffn.w_gate, ffn.w_up, short_out)
+        yield "stride-h", run(*short_in, ffn.w_down)
+        yield "strides-exchanged", run(*short_in, short_out)
     for turn in (_turned, _turned_with_its_stride):
         yield "transposed-in", run(turn(ffn.w_gate), turn(ffn.w_up), ffn.w_down)
         yield "transposed-out", run(ffn.w_gate, ffn.w_up, turn(ffn.w_down))

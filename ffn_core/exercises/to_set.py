@@ -66,7 +66,7 @@ def _off_the_ground(scenario: Scenario, start: Scenario, may_edit: tuple[str, ..
         if now.shape != array.shape:
             yield f"{name} has another size now, {list(now.shape)} instead of {list(array.shape)}. Undo that."
         elif name not in may_edit and (now != array).any():
-            yield f"Leave {name} as it was. Here you may change {' and '.join(may_edit)}."
+            yield f"Leave {name} as it was. Here you may change {' and '.join(may_edit)}. Undo that, or start anew."
 
 
 def _dead_faults(scenario: Scenario) -> Faults:
@@ -122,10 +122,14 @@ def _cat_faults(scenario: Scenario) -> Faults:
 
 
 _CAT_NEURON = 2
+# The others that fire for “cat” alone are emptied too: no key can be copied, and the example as it stands is no answer.
 _CAT_START = Scenario(
     base="cat",
     activation="relu",
-    edits=(Edit("w1", (_CAT_NEURON, 0), ((0.0,) * 8,)), Edit("b1", (_CAT_NEURON,), 0.0)),
+    edits=(
+        *(Edit("w1", (neuron, 0), ((0.0,) * 8,)) for neuron in (1, _CAT_NEURON, 12)),
+        Edit("b1", (_CAT_NEURON,), 0.0),
+    ),
 )
 
 CAT = _exercise(
@@ -136,8 +140,8 @@ CAT = _exercise(
     faults=_cat_faults,
     done="Neuron 2 fires for “cat” and for no other word.",
     text="""
-“The cat sat”, with ReLU. The key of neuron 2 is empty. Set row 2 of `w1`, and if you like its bias in `b1`, so that **neuron 2
-fires only for the word “cat”**, with at least 0.1, and is 0 for “The” and “sat”.
+“The cat sat”, with ReLU. The keys of neurons 1, 2 and 12 are empty. Set row 2 of `w1`, and if you like its bias in `b1`, so
+that **neuron 2 fires only for the word “cat”**, with at least 0.1, and is 0 for “The” and “sat”. Leave the other neurons.
 """,
     hints=(
         "Look at x: in which coordinates is “cat” greater than the other two?",
@@ -203,23 +207,28 @@ def _truth_faults(scenario: Scenario, wanted: dict[str, float]) -> Faults:
         yield f"{len(wanted) - len(wrong)} of 4 are right: {said}."
 
 
+# Another key than the example's, which is an AND gate as it stands: to open that one is no answer.
+_COUNTS_TWICE = Scenario(
+    base="and_gate", edits=(Edit("w1", (0, 0), ((2.0, 2.0, 0.0),)), Edit("b1", (0,), 0.0))
+)
 _COUNTS = Scenario(base="and_gate", edits=(Edit("b1", (0,), 0.0),))
 
 AND = _exercise(
     "and-gate",
     "An AND gate from one neuron",
-    start=_COUNTS,
-    may_edit=("w1", "b1", "w2", "b2"),
+    start=_COUNTS_TWICE,
+    may_edit=("b1", "w2", "b2"),
     faults=lambda scenario: _truth_faults(scenario, {"0 0": 0, "0 1": 0, "1 0": 0, "1 1": 1}),
     done="The bias asks for more than one of the two.",
     text="""
-One neuron, with ReLU. Coordinates 0 and 1 are a and b, each 0 or 1. At present the neuron counts how many are 1 and writes that
-into coordinate 2. Make it an **AND gate**: coordinate 2 gets 1 at “1 1” and 0 at the other three, coordinates 0 and 1 get
-nothing.
+One neuron, with ReLU. Coordinates 0 and 1 are a and b, each 0 or 1. At present the neuron fires with 2 for each that is 1 and
+writes that into coordinate 2. Make it an **AND gate**: coordinate 2 gets 1 at “1 1” and 0 at the other three, coordinates 0 and
+1 get nothing. Leave the key, `w1`, as it is.
 """,
     hints=(
         "With one of the two at 1, hidden must not be above 0.",
-        "The key adds a and b. What must the bias take away?",
+        "The key gives 2 for one of them and 4 for both. What must the bias take away?",
+        "What is left at “1 1” is multiplied by the value, w2, and should give 1.",
     ),
 )
 
@@ -229,10 +238,10 @@ NOT = _exercise(
     start=_COUNTS,
     may_edit=("w1", "b1", "w2", "b2"),
     faults=lambda scenario: _truth_faults(scenario, {"0 0": 1, "0 1": 1, "1 0": 0, "1 1": 0}),
-    done="A negative key takes away what the bias gives.",
+    done="Without any input the biases give 1, and a takes that away.",
     text="""
-The same neuron, with ReLU. Make it a **NOT gate for a**: coordinate 2 gets 1 where a is 0 (“0 0” and “0 1”), and 0 where a is 1.
-b has no effect, and coordinates 0 and 1 get nothing.
+The neuron of the AND gate again, now with the key [1, 1, 0]: it counts how many are 1. Make it a **NOT gate for a**:
+coordinate 2 gets 1 where a is 0 (“0 0” and “0 1”), and 0 where a is 1. b has no effect, and coordinates 0 and 1 get nothing.
 """,
     hints=(
         "It has to fire without any input: what else can bring hidden above 0?",
@@ -252,19 +261,30 @@ def _zero_faults(scenario: Scenario) -> Faults:
     layer, x = scenario.build()
     tried = np.concatenate([x, _probes(layer.d_model)])
     output = layer.forward(tried).output
+    writes = np.flatnonzero(layer.w2.any(axis=0))
+    if not writes.size:
+        for coordinate in np.flatnonzero(layer.b2):
+            always = short_number(layer.b2[coordinate])
+            yield f"The output no longer depends on x, but output[{coordinate}] is always {always}: b2 is added too."
+        return
     is_zero = np.abs(output) <= _EXACT
     if is_zero.all():
+        # No two neurons share an edge here, so none undoes what another writes: the values themselves must be 0.
+        yield (
+            f"It is 0 for each x that was tried, but not for every x: the value of neuron {writes[0]} is not 0, and an x "
+            "that is large enough along its key makes it fire."
+        )
         return
     at = int(np.argmin(is_zero.all(axis=1)))
     i = int(np.argmin(is_zero[at]))
     got = f"for x = {_row(tried[at])} output[{i}] is {short_number(output[at, i])}"
-    if (output == output[0]).all():
-        yield f"The output no longer depends on x, but output[{i}] is always {short_number(output[0, i])}: b2 is added too."
-    elif at >= len(x):
+    if at >= len(x):
         yield f"It is 0 for the two positions here, but not for every x: {got}."
     elif is_zero.all(axis=0).any():
         zero = ", ".join(map(str, np.flatnonzero(is_zero.all(axis=0))))
-        yield f"Of the coordinates {zero} is always 0, but not yet the others: {got}."
+        yield f"Of the coordinates {zero} is 0 for each x that was tried, but not yet the others: {got}."
+    elif (output == output[0]).all():
+        yield f"For each x that was tried the output is the same, and not yet 0: {got}."
     else:
         yield f"The output still depends on x: {got}."
 
@@ -275,7 +295,7 @@ ZERO = _exercise(
     start=Scenario(base="lesson", activation="relu", edits=(Edit("b2", (), 0.5),)),
     may_edit=("b1", "w2", "b2"),
     faults=_zero_faults,
-    done="Every neuron may fire as it likes: their values are 0, and so is b2.",
+    done="The neurons may fire as they like: their values are 0, and so is b2.",
     text="""
 The lesson's network, with ReLU and a `b2` of 0.5. Make the **output 0 whatever x is**, without touching `w1`. The block then
 passes x on unchanged.
@@ -293,17 +313,43 @@ def _copy_faults(scenario: Scenario) -> Faults:
     trace = layer.forward(tried)
     off = np.abs(trace.output - tried) > _EXACT * (1 + np.abs(tried))
     if not off.any():
+        if bend := _bend(layer):
+            neuron, edge = bend
+            yield (
+                f"It is x for each x that was tried, but not for every x: neuron {neuron} begins to fire at x = {_row(edge)}, "
+                "and no other neuron makes up for that there."
+            )
         return
     at = int(np.argmax(off.any(axis=1)))
     got = f"for x = {_row(tried[at])} the output is {_row(trace.output[at])}"
     if not at:
         yield f"At x = [0, 0] the output is {_row(trace.output[0])}: without an input the biases must add up to 0."
     elif not off[:, 0].any() or not off[:, 1].any():
-        yield f"Coordinate {int(off[:, 0].any())} is right for every x, the other is not yet: {got}."
+        yield f"Coordinate {int(off[:, 0].any())} is right for each x that was tried, the other is not yet: {got}."
     elif not (off & (tried >= 0).all(axis=1, keepdims=True)).any():
         yield f"Right where no coordinate is negative, but {got}. Another neuron has to fire for what is below 0."
     else:
         yield f"Not yet: {got}."
+
+
+def _bend(layer: Any) -> tuple[int, Array] | None:
+    """A neuron at whose edge, where hidden is 0, the output of a ReLU network bends, and an x there; None if there is none.
+
+    The slope changes there by the neuron's value times its key's length, summed over all neurons with the same edge, on
+    whichever side they fire. Where it bends nowhere the output is one affine map, and a few x tell which.
+    """
+    length = np.linalg.norm(layer.w1, axis=1)
+    has_edge = length > 0
+    edges = np.column_stack([layer.w1, layer.b1]) / np.where(has_edge, length, 1)[:, np.newaxis]
+    apart = [np.abs(edges + sign * edges[:, np.newaxis]).max(axis=2) for sign in (-1, 1)]
+    same = np.minimum(*apart) <= _EXACT * (1 + np.abs(edges[:, -1]))
+    changes = layer.w2.T * length[:, np.newaxis]
+    left = np.abs(same @ changes) > _EXACT * (1 + same @ np.abs(changes))
+    bends = np.flatnonzero(has_edge & left.any(axis=1))
+    if not bends.size:
+        return None
+    neuron = int(bends[0])
+    return neuron, -edges[neuron, -1] * edges[neuron, :-1]
 
 
 COPY = _exercise(
@@ -312,7 +358,7 @@ COPY = _exercise(
     start=Scenario(base="memories", edits=(Edit("d_ff", (), 4), Edit("w1", (), 0.0), Edit("w2", (), 0.0))),
     may_edit=("w1", "b1", "w2", "b2"),
     faults=_copy_faults,
-    done="Two neurons for each coordinate: relu(x) − relu(−x) = x.",
+    done="The neurons work in pairs: where one falls silent its opposite takes over, as in relu(z) − relu(−z) = z.",
     text="""
 Two coordinates and four empty neurons, with ReLU. Set the weights so that the **output is x itself, for every x**, negative
 coordinates too.

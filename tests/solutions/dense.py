@@ -74,6 +74,15 @@ def forward_pass(exercise, act):
         a = [act(sum(W1[i * H + j] * x[j] for j in range(D)) + b1[i]) for i in range(H)]
         return second(a, W2, b2, D, H)
 
+    @of.wrong("stride", "Row 0 of a matrix was taken for all")
+    def row_0_of_w2(x, W1, b1, W2, b2, D, H):
+        a = first(x, W1, b1, D, H)
+        return [sum(W2[j] * a[j] for j in range(H)) + b2[i] for i in range(D)]
+
+    @of.wrong("wrong-values", "A bias was subtracted")
+    def minus_b2(x, W1, b1, W2, b2, D, H):
+        return second(first(x, W1, b1, D, H), W2, [-b for b in b2], D, H)
+
     @of.wrong("clamped-output", "The output went through the nonlinearity as well")
     def clamped(x, W1, b1, W2, b2, D, H):
         return [max(0.0, y) for y in second(first(x, W1, b1, D, H), W2, b2, D, H)]

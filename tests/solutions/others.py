@@ -38,6 +38,16 @@ def hidden_stride(x, W1, b1, D, H):
     return [sum(W1[i * H + j] * x[j] for j in range(D)) + b1[i] for i in range(H)]
 
 
+@HIDDEN.wrong("stride", "Every neuron got row 0 of W1")
+def hidden_of_row_0(x, W1, b1, D, H):
+    return [sum(W1[j] * x[j] for j in range(D)) + b1[i] for i in range(H)]
+
+
+@HIDDEN.wrong("wrong-values", "A bias was subtracted")
+def hidden_minus_bias(x, W1, b1, D, H):
+    return [sum(W1[i * D + j] * x[j] for j in range(D)) - b1[i] for i in range(H)]
+
+
 @HIDDEN.wrong("transposed", "W1 was read down its columns")
 def hidden_transposed(x, W1, b1, D, H):
     return [sum(W1[j * H + i] * x[j] for j in range(D)) + b1[i] for i in range(H)]
@@ -164,6 +174,11 @@ def gelu_without_root(z):
     return z * 0.5 * (1 + math.erf(z))
 
 
+@GELU.wrong("wrong-values", "erf was given z / 2")
+def gelu_half(z):
+    return z * 0.5 * (1 + math.erf(z / 2))
+
+
 @GELU.wrong("wrong-values", "erf was given z * sqrt(2)")
 def gelu_root_times(z):
     return z * 0.5 * (1 + math.erf(z * math.sqrt(2)))
@@ -262,7 +277,27 @@ gated("wrong-values", "The up branch has no effect", lambda g, u: silu(g))
 gated("wrong-values", "The gate has no effect", lambda g, u: u)
 
 
-@GATED.wrong("stride", "rows of D numbers")
+@GATED.wrong("stride", "Wgate and Wup were read with rows of H numbers")
+def gated_other_stride(x, Wgate, Wup, Wdown, D, H):
+    gate, up = ([sum(W[j * H + k] * x[k] for k in range(D)) for j in range(H)] for W in (Wgate, Wup))
+    return down(Wdown, [silu(g) * u for g, u in zip(gate, up, strict=True)], D)
+
+
+@GATED.wrong("stride", "The strides are exchanged")
+def gated_strides_exchanged(x, Wgate, Wup, Wdown, D, H):
+    gate, up = ([sum(map(float.__mul__, W[j * H : j * H + D], x)) for j in range(H)] for W in (Wgate, Wup))
+    a = [silu(g) * u for g, u in zip(gate, up, strict=True)]
+    return [sum(map(float.__mul__, Wdown[i * D : i * D + H], a)) for i in range(D)]
+
+
+@GATED.wrong("transposed", "All three matrices")
+def gated_all_transposed(x, Wgate, Wup, Wdown, D, H):
+    gate, up = ([sum(W[k * H + j] * x[k] for k in range(D)) for j in range(H)] for W in (Wgate, Wup))
+    a = [silu(g) * u for g, u in zip(gate, up, strict=True)]
+    return [sum(Wdown[j * D + i] * a[j] for j in range(H)) for i in range(D)]
+
+
+@GATED.wrong("stride", "Wdown was read with rows of D numbers")
 def gated_one_stride(x, Wgate, Wup, Wdown, D, H):
     a = [silu(g) * u for g, u in zip(times(Wgate, x, H), times(Wup, x, H), strict=True)]
     return [sum(Wdown[i * D + j] * a[j] for j in range(H)) for i in range(D)]
@@ -405,7 +440,7 @@ def top2_two_numbers(logits):
     return softmax([logits[i] for i in best_two(logits)])
 
 
-@TOP2.wrong("error", "Subtract the greatest")
+@TOP2.wrong("error", "subtract the greatest")
 def top2_overflow(logits):
     powers = [math.exp(logits[i]) for i in best_two(logits)]
     return spread(best_two(logits), [power / sum(powers) for power in powers], len(logits))

@@ -21,9 +21,9 @@ RIGHT: dict[str, Any] = {
         [("w1", (1, 0), -5.0), ("b1", (1,), -0.1)],
     ],
     "and-gate": [
-        [("b1", (0,), -1.0)],
-        [("b1", (0,), -1.5), ("w2", (2, 0), 2.0)],
-        [("w1", (0, 0), ((2.0, 2.0, 0.0),)), ("b1", (0,), -3.0)],
+        [("b1", (0,), -3.0)],
+        [("b1", (0,), -2.0), ("w2", (2, 0), 0.5)],
+        [("b1", (0,), -3.5), ("w2", (2, 0), 2.0)],
     ],
     "not-gate": [
         [("w1", (0, 0), ((-1.0, 0.0, 0.0),)), ("b1", (0,), 1.0)],
@@ -43,6 +43,15 @@ RIGHT: dict[str, Any] = {
         [
             ("w1", (0, 0), ((2.0, 0.0), (0.0, 2.0), (-2.0, 0.0), (0.0, -2.0))),
             ("w2", (0, 0), ((0.5, 0.0, -0.5, 0.0), (0.0, 0.5, 0.0, -0.5))),
+        ],
+        [  # with the edges away from 0
+            ("w1", (0, 0), ((1.0, 0.0), (-3.0, 0.0), (0.0, 0.1), (0.0, -1.0))),
+            ("b1", (), 1.0),
+            ("b1", (1,), -3.0),
+            ("b1", (3,), -10.0),
+            ("w2", (0, 0), ((1.0, -1 / 3, 0.0, 0.0), (0.0, 0.0, 10.0, -1.0))),
+            ("b2", (0,), -1.0),
+            ("b2", (1,), -10.0),
         ],
         [  # along the diagonals
             ("w1", (0, 0), ((1.0, 1.0), (-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))),
@@ -93,16 +102,17 @@ WRONG: dict[str, Any] = {
     ],
     "and-gate": [
         ([], "1 of 4 are right"),
-        ([("b1", (0,), -2.0)], "3 of 4 are right: “1 1” gives 0 instead of 1"),
-        ([("b1", (0,), -0.5)], "“1 1” gives 1.5 instead of 1"),
-        ([("b1", (0,), -1.5)], "“1 1” gives 0.5 instead of 1"),
+        ([("b1", (0,), -4.0)], "3 of 4 are right: “1 1” gives 0 instead of 1"),
+        ([("b1", (0,), -2.5)], "“1 1” gives 1.5 instead of 1"),
+        ([("b1", (0,), -3.5)], "“1 1” gives 0.5 instead of 1"),
         ([("b1", (0,), 1.0)], "“0 0” gives 1 instead of 0"),
-        ([("w1", (0, 1), 0.0)], "3 of 4 are right: “1 0” gives 1 instead of 0"),
+        ([("b1", (0,), -1.0)], "1 of 4 are right: “0 1” gives 1 instead of 0"),
         ([("b2", (2,), -1.0)], "“0 0” gives −1 instead of 0"),
-        ([("b1", (0,), -1.0), ("w2", (0, 0), 1.0)], "At “1 1” coordinate 0 gets 1"),
-        ([("b1", (0,), -1.0), ("b2", (1,), 1.0)], "At “0 0” coordinate 1 gets 1"),
-        ([("b1", (0,), -1.0), ("x", (3, 0), 0.0)], "Leave x as it was"),
-        ([("b1", (0,), -1.0), ("d_ff", (), 2)], "w1 has another size now"),
+        ([("b1", (0,), -3.0), ("w2", (0, 0), 1.0)], "At “1 1” coordinate 0 gets 1"),
+        ([("b1", (0,), -3.0), ("b2", (1,), 1.0)], "At “0 0” coordinate 1 gets 1"),
+        ([("w1", (0, 0), ((1.0, 1.0, 0.0),)), ("b1", (0,), -1.0)], "Leave w1 as it was"),
+        ([("b1", (0,), -3.0), ("x", (3, 0), 0.0)], "Leave x as it was"),
+        ([("b1", (0,), -3.0), ("d_ff", (), 2)], "w1 has another size now"),
     ],
     "not-gate": [
         ([], "1 of 4 are right"),
@@ -128,13 +138,33 @@ WRONG: dict[str, Any] = {
         ([("b2", (), 0.0)], "The output still depends on x"),
         ([("b1", (), -5.0), ("b2", (), 0.0)], "It is 0 for the two positions here, but not for every x"),
         ([("w2", (), 0.0), ("b2", (), 0.0), ("b2", (3,), -0.5)], "output[3] is always −0.5"),
-        ([("w2", (0, 0), ((0.0,) * 8,)), ("b2", (), 0.0)], "Of the coordinates 0 is always 0"),
+        (
+            [("w2", (0, 0), ((0.0,) * 8,)), ("b2", (), 0.0)],
+            "Of the coordinates 0 is 0 for each x that was tried",
+        ),
+        ([("b1", (), -10_000.0), ("b2", (), 0.0)], "not for every x: the value of neuron 0 is not 0"),
+        ([("b1", (), -1e30), ("b2", (), 0.0)], "not for every x: the value of neuron 0 is not 0"),
+        ([("b1", (), -10_000.0)], "For each x that was tried the output is the same, and not yet 0"),
+        ([("w2", (), 1e-15), ("b2", (), 0.0)], "the value of neuron 0 is not 0"),
+        ([("w2", (), 0.0), ("b2", (), 1e-10)], "no longer depends on x, but output[0] is always 1e−10"),
         ([("w1", (), 0.0), ("b2", (), 0.0)], "Leave w1 as it was"),
         ([("x", (), 0.0)], "Leave x as it was"),
         ([("b2", (), 0.0), *(("strength", (j,), 0.0) for j in range(8))], "held by an intervention"),
         ([("d_ff", (), 1), ("w2", (), 0.0), ("b2", (), 0.0)], "has another size"),
     ],
     "copy-through-relu": [
+        *(
+            (
+                [
+                    ("w1", (0, 0), ((1.0, 0.0), (0.0, 1.0))),
+                    ("w2", (0, 0), ((1.0, 0.0), (0.0, 1.0))),
+                    *(("b1", (j,), far) for j in (0, 1)),
+                    ("b2", (), -far),
+                ],
+                f"not for every x: neuron 0 begins to fire at x = [−{far_text}, 0]",
+            )
+            for far, far_text in ((10_000.0, "1e4"), (2.0**20, "1.05e6"))
+        ),
         ([], "Not yet: for x = [1, 0] the output is [0, 0]"),
         (
             [("w1", (0, 0), ((1.0, 0.0), (0.0, 1.0))), ("w2", (0, 0), ((1.0, 0.0), (0.0, 1.0)))],
@@ -142,13 +172,16 @@ WRONG: dict[str, Any] = {
         ),
         (
             [("w1", (0, 0), ((1.0, 0.0), (-1.0, 0.0))), ("w2", (0, 0), ((1.0, -1.0),))],
-            "Coordinate 0 is right for every x, the other is not yet: for x = [0, 1]",
+            "Coordinate 0 is right for each x that was tried, the other is not yet: for x = [0, 1]",
         ),
         (
             [("w1", (0, 0), ((0.0, 1.0), (0.0, -1.0))), ("w2", (1, 0), ((1.0, -1.0),))],
-            "Coordinate 1 is right for every x, the other is not yet: for x = [1, 0]",
+            "Coordinate 1 is right for each x that was tried, the other is not yet: for x = [1, 0]",
         ),
-        ([*RIGHT["copy-through-relu"][0], ("w2", (0, 1), 1.0)], "Coordinate 1 is right for every x"),
+        (
+            [*RIGHT["copy-through-relu"][0], ("w2", (0, 1), 1.0)],
+            "Coordinate 1 is right for each x that was tried",
+        ),
         ([*RIGHT["copy-through-relu"][0], ("b2", (0,), 1.0)], "At x = [0, 0] the output is [1, 0]"),
         (
             [*RIGHT["copy-through-relu"][0], ("b1", (), 1.0), ("b1", (0,), 0.0)],
