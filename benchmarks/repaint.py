@@ -110,6 +110,7 @@ def step_number(label: str) -> Callable[[Page, int], Callable[[], None]]:
 
 MEMORIES = "/memories?ex=random&n=2"
 GATES, EXPERTS, COUNTING = "/gates?ex=gated_random&n=2", "/experts?ex=experts_random", "/counting"
+BACKWARD = "/backward?ex=cat"
 CURVES, POSITIONS = "/curves?ex=random&n=2", "/positions?ex=random"
 STRENGTH, KEPT = move_slider("Strength of neuron 2"), move_slider("Neurons kept")
 ACTIONS = (
@@ -132,6 +133,8 @@ ACTIONS = (
         COUNTING, "context length moved", move_slider("Your context length"), "keydown", "One token's cost"
     ),
     Action(COUNTING, "d_ff stepped", step_number("d_ff"), "keydown", "Where the parameters live"),
+    Action(BACKWARD, "h moved", move_slider("h"), "keydown", "How wrong the difference quotient is"),
+    Action(BACKWARD, "target stepped", step_number("target[0]"), "keydown", "First half"),
 )
 
 

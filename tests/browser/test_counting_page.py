@@ -19,9 +19,6 @@ class CountingVisitor(Visitor):
             expect(self.chart(title).locator(".main-svg").first).to_be_visible()
         return self
 
-    def chart(self, title: str) -> Locator:
-        return self.page.locator(".js-plotly-plot", has=self.page.locator(".gtitle", has_text=title))
-
     def box(self, label: str) -> Locator:
         """The box of a size, also when its label says that it is changed."""
         return self.page.get_by_role("spinbutton", name=label)

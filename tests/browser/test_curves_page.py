@@ -21,21 +21,6 @@ class CurvesVisitor(Visitor):
             expect(self.chart(title).locator(".main-svg").first).to_be_visible()
         return self
 
-    def chart(self, title: str) -> Locator:
-        return self.page.locator(".js-plotly-plot", has=self.page.locator(".gtitle", has_text=title))
-
-    def place(self, chart: Locator, x: float, y: float) -> tuple[float, float]:
-        """Where on the screen a chart draws the point (x, y) of its first axes."""
-        chart.scroll_into_view_if_needed()
-        left, top = chart.evaluate(
-            """(chart, [x, y]) => {
-                const box = chart.getBoundingClientRect(), { xaxis, yaxis } = chart._fullLayout;
-                return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
-            }""",
-            [x, y],
-        )
-        return left, top
-
     def neurons(self) -> list[tuple[float, float]]:
         """The points (hidden, activated) as the chart draws them."""
         found: list[tuple[float, float]] = self.chart("The neurons").evaluate(

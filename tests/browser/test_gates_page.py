@@ -31,9 +31,6 @@ class GatesVisitor(Visitor):
             self.drawn(title)
         return self
 
-    def chart(self, title: str) -> Locator:
-        return self.page.locator(".hourglass-plot", has=self.page.locator(".gtitle", has_text=title))
-
     def drawn(self, title: str) -> Locator:
         expect(self.chart(title).locator(".main-svg").first).to_be_visible()
         return self.chart(title)

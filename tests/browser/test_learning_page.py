@@ -23,9 +23,6 @@ class LearningVisitor(Visitor):
             expect(self.chart(title).locator(".main-svg").first).to_be_visible()
         return self
 
-    def chart(self, title: str | re.Pattern[str]) -> Locator:
-        return self.page.locator(".hourglass-plot", has=self.page.locator(".gtitle", has_text=title))
-
     def gauge(self, label: str) -> Locator:
         metric = self.page.get_by_test_id("stMetric").filter(has_text=re.compile(f"^{label}"))
         return metric.get_by_test_id("stMetricValue")

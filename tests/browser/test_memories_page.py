@@ -35,21 +35,6 @@ class MemoriesVisitor(Visitor):
             expect(self.chart(title).locator(".main-svg").first).to_be_visible()
         return self
 
-    def chart(self, title: str) -> Locator:
-        return self.page.locator(".hourglass-plot", has=self.page.locator(".gtitle", has_text=title))
-
-    def place(self, chart: Locator, x: float, y: float) -> tuple[float, float]:
-        """Where on the screen a chart draws the point (x, y) of its first axes."""
-        chart.scroll_into_view_if_needed()
-        left, top = chart.evaluate(
-            """(chart, [x, y]) => {
-                const box = chart.getBoundingClientRect(), { xaxis, yaxis } = chart._fullLayout;
-                return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
-            }""",
-            [x, y],
-        )
-        return left, top
-
     def press(self, chart: Locator, x: float, y: float) -> None:
         at = self.place(chart, x, y)
         self.page.mouse.move(*at)

@@ -84,6 +84,24 @@ class Visitor:
         )
         return next(address for address in loaded if address.endswith(name))
 
+    # ------------------------------------------------------------------ charts
+
+    def chart(self, title: str | re.Pattern[str]) -> Locator:
+        """The chart with this in its title."""
+        return self.page.locator(".hourglass-plot", has=self.page.locator(".gtitle", has_text=title))
+
+    def place(self, chart: Locator, x: float, y: float) -> tuple[float, float]:
+        """Where on the screen a chart draws the point (x, y) of its first axes."""
+        chart.scroll_into_view_if_needed()
+        left, top = chart.evaluate(
+            """(chart, [x, y]) => {
+                const box = chart.getBoundingClientRect(), { xaxis, yaxis } = chart._fullLayout;
+                return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
+            }""",
+            [x, y],
+        )
+        return left, top
+
     # ------------------------------------------------------------------ hands
 
     @property
