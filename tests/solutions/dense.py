@@ -79,6 +79,23 @@ def forward_pass(exercise, act):
         a = first(x, W1, b1, D, H)
         return [sum(W2[j] * a[j] for j in range(H)) + b2[i] for i in range(D)]
 
+    @of.wrong("stride", "Row 0 of a matrix was taken for all")
+    def row_0_of_w1(x, W1, b1, W2, b2, D, H):
+        return second([act(sum(W1[j] * x[j] for j in range(D)) + b1[i]) for i in range(H)], W2, b2, D, H)
+
+    @of.wrong("stride", "Row 0 of a matrix was taken for all")
+    def row_0_of_both(x, W1, b1, W2, b2, D, H):
+        a = [act(sum(W1[j] * x[j] for j in range(D)) + b1[i]) for i in range(H)]
+        return [sum(W2[j] * a[j] for j in range(H)) + b2[i] for i in range(D)]
+
+    @of.wrong("wrong-values", "A bias was subtracted")
+    def minus_b1(x, W1, b1, W2, b2, D, H):
+        return second(first(x, W1, [-b for b in b1], D, H), W2, b2, D, H)
+
+    @of.wrong("wrong-values", "A bias was subtracted")
+    def minus_both(x, W1, b1, W2, b2, D, H):
+        return second(first(x, W1, [-b for b in b1], D, H), W2, [-b for b in b2], D, H)
+
     @of.wrong("wrong-values", "A bias was subtracted")
     def minus_b2(x, W1, b1, W2, b2, D, H):
         return second(first(x, W1, b1, D, H), W2, [-b for b in b2], D, H)
