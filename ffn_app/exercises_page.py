@@ -3,6 +3,7 @@
 import json
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from ffn_app.assets import python_addresses
 from ffn_app.board.component import render_board
 from ffn_app.board.data import fits_neuron_lines, live_board
 from ffn_app.exercise.component import render_shelf, render_work
-from ffn_app.session import Session
+from ffn_app.session import Session, token
 from ffn_app.shell import change, key_showing, look_at, remember_shown, replaced
 from ffn_app.view import MOST_SEED
 from ffn_core.exercises import EXERCISES, CodeExercise, Exercise, NumberExercise, ScenarioExercise
@@ -35,6 +36,7 @@ def shelf(session: Session) -> None:
             ],
             "open": session.view.exercise,
             "seed": session.view.seed,
+            "network": token(session.present),
         }
     )
 
@@ -81,7 +83,7 @@ def work(session: Session) -> None:
         render_work(data | _code(exercise, session.view.seed))
         st.caption(
             "Your code runs in this browser alone, with a Python made for browsers (Brython). It can import math, itertools, "
-            "operator and sys. A run is stopped after 5 seconds."
+            "operator, functools, typing and sys. A run is stopped after 5 seconds."
         )
     elif isinstance(exercise, NumberExercise):
         render_work(data | {"task": _task(exercise, session.view.seed)})
@@ -144,6 +146,8 @@ def _set_the_network(session: Session, exercise: ScenarioExercise, data: dict[st
         | {
             "verdict": {"passed": verdict.passed, "message": verdict.message},
             "edited": scenario.to_query() != start.to_query(),
+            "network": token(scenario),
+            "link": urlencode(scenario.to_query() | session.view.to_query(), safe=",.~-_"),
         }
     )
     render_board(live_board(session, "neurons" if fits_neuron_lines(scenario) else "hourglass"), key="board")

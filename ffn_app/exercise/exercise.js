@@ -5,8 +5,9 @@ import { make, setText, stylesheet } from "../board/dom.js";
 import { push } from "../board/queue.js";
 import { onTextSize, textSize } from "../board/text_size.js";
 import { Editor } from "./editor.js";
-import { keep, keepTry, keptOf, onProgress } from "./progress.js";
+import { isForgotten, keep, keepTry, keepTyped, keptOf, onProgress, typedFor } from "./progress.js";
 import { Runner } from "./runner.js";
+import { slipOf, writtenLine } from "./slips.js";
 import { VerdictView } from "./verdict.js";
 
 const sheet = await stylesheet(new URL("./exercise.css", import.meta.url));
@@ -112,7 +113,7 @@ class Code extends Work {
     this.#showError(null, null);
     const code = this.editor.text;
     try {
-      const job = { kind: "run", code, sheet: marked ? this.data.sheet : null };
+      const job = { kind: "run", code, sheet: marked ? this.data.sheet : null, slip: slipOf(code) };
       const result = await this.runner.run(job, (output) => this.#print(output));
       this.#show(result, marked, code);
     } catch (error) {
@@ -133,12 +134,12 @@ class Code extends Work {
     this.cut.hidden = !cut;
   }
 
-  #show({ stopped, verdict, error, line }, marked, code) {
+  #show({ stopped, verdict, error, said, line }, marked, code) {
     if (stopped === "time" && marked) return this.judge(this.data.timeout, code);
     if (stopped) return this.verdict.wait(stoppedText[stopped]);
-    this.#showError(error, line);
+    this.#showError(error, line && writtenLine(code, line));
     if (verdict) return this.judge(verdict, code);
-    return this.verdict.wait(error === null ? "It ran to the end. Check marks it." : "It stopped with an error.");
+    return this.verdict.wait(said ?? "It ran to the end. Check marks it.");
   }
 
   #showError(error, line) {
@@ -155,7 +156,7 @@ class Numbers extends Work {
   constructor(root, data) {
     super(root, data);
     this.runner = this.python();
-    this.input = make("input", { type: "text", inputmode: "text", autocomplete: "off", "aria-label": "Your answer", size: "14", oninput: () => keep(this.data.name, { typed: this.input.value, typed_for: this.data.seed }) });
+    this.input = make("input", { type: "text", inputmode: "text", autocomplete: "off", "aria-label": "Your answer", size: "14", oninput: () => keepTyped(this.data.name, this.data.seed, this.input.value) });
     this.element.append(
       make("form", { class: "tools", onsubmit: (event) => this.#check(event) }, make("label", {}, "Your answer ", this.input), make("button", { type: "submit", class: "first" }, "Check")),
       this.loading, this.verdict.element,
@@ -177,8 +178,7 @@ class Numbers extends Work {
 
   /** What was typed belongs to the numbers that it was typed for. */
   #begin() {
-    const { typed, typed_for: seed } = keptOf(this.data.name);
-    this.input.value = typeof typed === "string" && seed === this.data.seed ? typed : "";
+    this.input.value = typedFor(this.data.name, this.data.seed);
     this.verdict.clear();
   }
 
@@ -201,6 +201,7 @@ class Setting extends Work {
   constructor(root, data) {
     super(root, data);
     this.element.append(this.verdict.element);
+    this.stops.push(onProgress(() => this.#show()));
     this.#show();
   }
 
@@ -210,12 +211,14 @@ class Setting extends Work {
   }
 
   #show() {
-    const said = JSON.stringify([this.data.verdict, this.data.edited]);
+    const { verdict, edited, link, name, network } = this.data;
+    const forgotten = isForgotten(network);
+    const said = JSON.stringify([verdict, edited, forgotten]);
     if (said === this.said) return;
     this.said = said;
-    const known = keptOf(this.data.name);
-    if (this.data.edited && this.data.verdict.passed && !known.passed) this.judge(this.data.verdict, null);
-    else this.verdict.show(this.data.verdict);
+    if (forgotten && verdict.passed) this.verdict.wait("The mark of this network was deleted. Begin with “Start again”, or change a number: it is then marked anew.");
+    else if (edited && verdict.passed && !keptOf(name).passed) this.judge(verdict, link);
+    else this.verdict.show(verdict);
   }
 }
 

@@ -16,7 +16,9 @@ VERSION = version("brython")
 FILE = "brython.js"
 FOLDER = Path(str(files("brython"))) / "data"
 MODULES = ("math", "sys", "itertools", "operator", "_operator", "_json")
-"""What can be imported there: the modules of Brython's library that load at once. Others take many seconds to start."""
+"""What can be imported there of Brython's library: the modules that load at once. Others take many seconds to start."""
+OWN_MODULES = Path(__file__).with_name("modules")
+"""Short ones of our own in place of some of the others."""
 
 
 def _library() -> dict[str, list[object]]:
@@ -31,8 +33,11 @@ def _library() -> dict[str, list[object]]:
 def python_parts() -> bytes:
     """What Brython is given, as JSON: `modules` to import, and `marking`, the text that marks a solution."""
     library = _library()
+    own = {
+        path.stem: [".py", path.read_text(encoding="utf-8"), []] for path in sorted(OWN_MODULES.glob("*.py"))
+    }
     parts = {
-        "modules": {name: library[name] for name in MODULES},
+        "modules": {name: library[name] for name in MODULES} | own,
         "marking": Path(marking.__file__).read_text(encoding="utf-8"),
     }
     return json.dumps(parts).encode()

@@ -88,7 +88,7 @@ class Shelf {
   }
 
   #forget() {
-    forgetAll();
+    forgetAll(this.data.network);
     this.#ask(false);
   }
 }

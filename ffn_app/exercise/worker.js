@@ -6,7 +6,8 @@
 
 const MOST_OUTPUT = 20_000; // characters
 const LONGEST = 10_000_000; // entries of a list
-const DEEPEST = 600; // calls within calls; a browser's own stack ends at some 900
+const DEEPEST = 300; // calls within calls; a browser's own stack ends at some 400 to 900
+const MOST_CALLS = 12; // that a traceback shows
 const FLUSH_MS = 50;
 const MAIN = "__main__";
 
@@ -60,6 +61,8 @@ function load({ library, parts }) {
   for (const name of ["stdout", "stderr"]) python.module_setattr(python.imported._sys, name, stream);
   python.max_array_size = LONGEST;
   python.recursion_limit = DEEPEST;
+  const { set_exc: raise } = python;
+  python.set_exc = (error, frame) => raise(asRecursion(error), frame);
   const { $list: asList } = python;
   python.$list = (entries) => {
     if (entries?.length > LONGEST) python.RAISE(builtins.MemoryError, "a list of more than 10 million entries");
@@ -92,16 +95,40 @@ function flush() {
 
 // ---------------------------------------------------------------- running
 
+let lines = []; // of the student's code
+
+/** Where the browser's own stack ends before DEEPEST calls, that is what Python calls it. */
+function asRecursion(error) {
+  if (error.ob_type === undefined && /call stack size|too much recursion/.test(error.message)) {
+    error.ob_type = python.builtins.RecursionError;
+    error.args = python.builtins.tuple.$factory(["maximum recursion depth exceeded"]);
+  }
+  return error;
+}
+
+/** A frame of a traceback under the student's line. Brython may show the expression that was worked out before. */
+function ownFrame(frame) {
+  const [head, ...shown] = frame.trimEnd().split("\n");
+  const line = lines[Number(head.match(/line (\d+)/)?.[1]) - 1]?.trim();
+  const own = head.replace(/^ {2}File "[^"]*"/, '  File "your code"');
+  const rest = shown.filter((each) => !each.startsWith("   "));
+  const right = !line || shown.some((each) => each.trim() === line);
+  return `${[own, ...(right ? shown : [`    ${line}`, ...rest])].join("\n")}\n`;
+}
+
 /** A traceback without what is not the student's own: the files of the marking and of this worker. */
 function traceback(error) {
   const text = python.error_trace(python.exception(error));
   const [head, ...frames] = text.split(/^(?= {2}File ")/m);
   const last = frames.length - 1;
   const own = frames.map((frame, i) => {
-    if (frame.includes(`#${MAIN}"`)) return frame.replace(/^ {2}File "[^"]*"/, '  File "your code"');
+    if (frame.includes(`#${MAIN}"`)) return ownFrame(frame);
     return i === last ? frame.split("\n").slice(1).filter((line) => line && !line.startsWith("   ")).join("\n") : "";
   });
-  return (head + own.join("")).trim();
+  const calls = own.filter(Boolean);
+  const left = calls.length - MOST_CALLS;
+  if (left > 0) calls.splice(MOST_CALLS / 2, left, `  ... ${left} more calls ...\n`);
+  return (head + calls.join("")).trim();
 }
 
 /** The line of the student's code that an error came from, null if it is not known. */
@@ -112,13 +139,37 @@ function lineOf(trace) {
 
 const call = (name, ...args) => python.$call(python.module_getattr(marking, name), ...args);
 
-function run({ code, sheet }) {
-  let error = null;
-  let main = null;
+/** What Python raises for a slip that was found in the code (slips.js). */
+function slipError({ error, text, line }) {
+  const { builtins } = python;
+  const shown = lines[line - 1];
+  const place = [`#${MAIN}`, line, shown.length - shown.trimStart().length + 1, shown];
+  return python.$call(builtins[error], text, builtins.tuple.$factory(place));
+}
+
+/** The module that the code makes. Of what cannot be read, a slip says more than Brython where that says little. */
+function read(code, slip) {
+  if (slip?.error === "TabError") throw slipError(slip); // Brython reads that, otherwise than Python
   try {
-    main = python.runPythonSource(code, MAIN);
+    return python.runPythonSource(code, MAIN);
+  } catch (thrown) {
+    const error = python.exception(thrown);
+    const vague = python.is_exc(error, [python.builtins.IndentationError]) || (python.is_exc(error, [python.builtins.SyntaxError]) && error.msg === "invalid syntax");
+    throw slip && vague ? slipError(slip) : error;
+  }
+}
+
+/** `said` is a sentence about the error, null if there is none. */
+function run({ code, sheet, slip }) {
+  let error = null;
+  let said = null;
+  let main = null;
+  lines = code.split("\n");
+  try {
+    main = read(code, slip);
   } catch (thrown) {
     error = traceback(thrown);
+    said = call("raised", thrown);
   }
   let verdict = null;
   if (sheet !== null) {
@@ -127,11 +178,11 @@ function run({ code, sheet }) {
       const name = python.$getitem(given, "function");
       const solution = python.module_getattr(main, name, python.builtins.None);
       verdict = call("mark", solution, given, traceback);
-    } else verdict = call("refusal", "error", python.builtins.None, given, error);
+    } else verdict = call("refusal", "error", said, given, error);
     verdict = python.pyobj2structuredclone(verdict);
     error = verdict.traceback;
   }
-  return { verdict, error, line: error === null ? null : lineOf(error) };
+  return { verdict, error, said, line: error === null ? null : lineOf(error) };
 }
 
 const JOBS = {

@@ -11,7 +11,8 @@ from playwright.sync_api import Locator, WebSocket, expect
 
 from ffn_app.assets import module_loader
 from ffn_core import exercises
-from tests.browser.visitor import Visit, Visitor
+from ffn_core.scenario import Edit
+from tests.browser.visitor import Visit, Visitor, decoded, query
 
 pytestmark = pytest.mark.browser
 
@@ -153,6 +154,92 @@ def test_a_syntax_error_names_its_line(student):
     visitor.check("x = 1\n\ndef ffn_forward(x:\n    return x\n")
     expect(visitor.traceback).to_contain_text("SyntaxError: '(' was never closed")
     expect(visitor.page.locator(".gutter .wrong")).to_have_text("3")
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "error", "sentence"),
+    [
+        ("x = [1,\ny = 2\n", "1", "SyntaxError: '[' was never closed", "Python cannot read line 1"),
+        ("import sys\nsys.exit()\n", "2", "SystemExit", "ended the program"),
+        ("n = 1\nm = input()\n", "2", "EOFError", "waits for input()"),
+        ("\nimport numpy\n", "2", "ModuleNotFoundError", "no module numpy here. All that is needed is math"),
+        # The lines and words of CPython, except where it names a line beyond the text.
+        (f"{SIGNATURE}    y = 1\n    if y:\n\treturn y\n", "4", "TabError", "tabs and spaces are mixed"),
+        (f"{SIGNATURE}    y = 1\n    \tz = 2\n    return y\n", "3", "IndentationError: unexpected indent", "line 3"),
+        (f"{SIGNATURE}    y = 1\n      z = 2\n    return y\n", "3", "IndentationError: unexpected indent", "line 3"),
+        (f"{SIGNATURE}    y = (\n1)\n  return y\n", "4", "IndentationError: unindent does not match", "line 4"),
+        (f"{SIGNATURE}    # to do\n\n\n", "1", "IndentationError: expected an indented block", "line 1"),
+        (f"{SIGNATURE}    for i in x:\n        # to do\n    return x\n", "4", "expected an indented block", "line 4"),
+        (f"{SIGNATURE}    y = 'abc\n    return y\n", "2", "SyntaxError: unterminated string literal", "line 2"),
+        (f"{SIGNATURE}    h = 1\n    print h\n", "3", "SyntaxError: Missing parentheses in call to 'print'", "line 3"),
+    ],
+)  # fmt: skip
+def test_code_that_cannot_be_read_is_refused_with_a_sentence_and_a_line_that_is_there(
+    student, code, line, error, sentence
+):
+    visitor = student()
+    visitor.check(code)
+    visitor.told("diagnosis: error", sentence)
+    expect(visitor.traceback).to_contain_text(error)
+    expect(visitor.page.locator(".gutter .wrong")).to_have_text(line)
+    visitor.run(code)
+    visitor.told(sentence)
+
+
+def test_what_python_reads_is_not_taken_for_a_slip(student):
+    visitor = student()
+    visitor.run(
+        'text = """\n\tit\'s\n  print this\n"""\nif text:\n\ta = [1,\n  2]  # it\'s\n\tprint(len(a), text[1:4], "a:"[1:], \\\n'
+        "'it\\'s')\nfor i in a:\n    print(i)\n"
+    )
+    visitor.told("It ran to the end")
+    expect(visitor.printed).to_have_text("2 \tit : it's\n1\n2\n", use_inner_text=False)
+
+
+def test_the_line_that_raised_is_shown_and_not_what_was_worked_out_before_it(student):
+    visitor = student()
+    visitor.check(
+        f"{SIGNATURE}    try:\n        x[99]\n    except IndexError as e:\n        raise ValueError('bad') from e\n"
+    )
+    expect(visitor.traceback).to_have_text(
+        'Traceback (most recent call last):\n  File "your code", line 5, in ffn_forward\n'
+        "    raise ValueError('bad') from e\nValueError: bad",
+        use_inner_text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return ffn_forward(x, W1, b1, W2, b2, D, H)",
+        "return max([x], key=lambda row: ffn_forward(row, W1, b1, W2, b2, D, H))",
+        "return [y for y in sorted([x], key=lambda row: list(map(lambda z: ffn_forward(z, W1, b1, W2, b2, D, H), [row])))]",
+    ],
+)
+def test_a_function_that_calls_itself_without_end_is_told_so_however_deep_the_browser_goes(student, body):
+    visitor = student()
+    visitor.check(f"{SIGNATURE}    {body}\n")
+    visitor.told("diagnosis: error", "calls itself without end")
+    expect(visitor.traceback).to_contain_text("RecursionError: maximum recursion depth exceeded")
+    assert len((visitor.traceback.text_content() or "").splitlines()) < 60
+
+
+def test_the_modules_that_the_page_names_can_be_imported(student):
+    visitor = student()
+    visitor.run(
+        "import math, itertools, operator, sys\n"
+        "from functools import cache, lru_cache, partial, reduce, wraps\n"
+        "from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast\n"
+        "def dot(a: List[float], b: Sequence[Union[int, float]], c: Optional[Dict[str, Any]] = None) -> float | None:\n"
+        "    return cast(float, sum(map(operator.mul, a, b)))\n"
+        "@lru_cache(maxsize=None)\ndef fib(n: int) -> int:\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+        "print(dot([1, 2], [3, 4]), reduce(operator.add, [1, 2, 3], 10), partial(pow, 2)(5), fib(80), fib.__name__)\n"
+        "try:\n    reduce(operator.add, [])\nexcept TypeError as error:\n    print(error)\n"
+    )
+    expect(visitor.printed).to_have_text(
+        "11 16 32 23416728348467685 fib\nreduce() of empty iterable with no initial value\n",
+        use_inner_text=True,
+    )
 
 
 def test_code_can_be_run_without_being_marked(student):
@@ -490,6 +577,32 @@ def test_marks_are_deleted_only_after_asking(student):
     assert visitor.kept().get("ffn-forward", {}).get("passed") is None
 
 
+def test_the_deleted_mark_of_a_network_stays_deleted_until_the_network_is_changed(student):
+    # Row 2 of W1 reads only the second coordinate, which the word cat alone has.
+    solved = EXERCISES["fires-for-cat"].start(0).edit(Edit("w1", (2, 1), 1.0))
+    visitor = student("fires-for-cat", "&" + query(solved)[1:])
+    visitor.told("✓ Passed")
+    visitor.unfold()
+    with visitor.page.expect_download() as download:
+        visitor.press("Save for a teacher")
+    file = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+    [answer] = [row["answer"] for row in file["exercises"] if row["exercise"] == "fires-for-cat"]
+    assert decoded(f"?{answer}").to_query() == solved.to_query()
+    assert "task=fires-for-cat" in answer
+    visitor.press("Delete all…")
+    visitor.press("Delete marks and answers")
+    visitor.told("The mark of this network was deleted")
+    expect(visitor.listed("fires-for-cat")).to_contain_text("network")
+    visitor.page.reload()
+    visitor.ready()
+    visitor.told("The mark of this network was deleted")
+    visitor.press("Start again")
+    visitor.told("✗ Not yet")
+    visitor.edit("w1[2][1]", "1")
+    visitor.told("✓ Passed")
+    expect(visitor.listed("fires-for-cat")).to_contain_text("✓ passed")
+
+
 @pytest.mark.parametrize(
     "stored", ["{", "null", "[]", '{"version":1,"exercises":{"ffn-forward":7}}', '{"version":2}']
 )
@@ -522,6 +635,35 @@ def test_a_number_is_marked_and_belongs_to_its_class_number(student):
     visitor.page.wait_for_url(re.compile("class=4"))
     expect(field).to_have_value("")
     expect(visitor.listed("hidden-by-hand")).to_contain_text("✓ passed")
+
+
+def test_what_was_typed_for_each_class_number_comes_back_with_it(student):
+    visitor = student("hidden-by-hand", "&class=3")
+    field = visitor.page.get_by_label("Your answer")
+    number = visitor.page.get_by_label("Class number", exact=True)
+    field.fill("33")
+    number.fill("4")
+    visitor.keyboard.press("Enter")
+    expect(field).to_have_value("")
+    field.fill("44")
+    number.fill("3")
+    visitor.keyboard.press("Enter")
+    expect(field).to_have_value("33")
+    for seed in range(100, 140):
+        visitor.page.evaluate(
+            "async ([address, seed]) => (await import(address)).keepTyped('hidden-by-hand', seed, String(seed))",
+            [visitor.module("exercise/progress.js"), seed],
+        )
+    assert visitor.kept()["hidden-by-hand"]["typed"] == [[seed, str(seed)] for seed in range(110, 140)]
+
+
+@pytest.mark.parametrize("given", ["-1", "abc"])
+def test_a_class_number_that_makes_no_sense_is_named_above_the_page(student, given):
+    visitor = student("hidden-by-hand", f"&class={given}")
+    notice = visitor.page.get_by_text(
+        f"The link's class number '{given}' makes no sense here: 0 is taken instead."
+    )
+    expect(notice).to_be_visible()
 
 
 # Networks
