@@ -124,7 +124,7 @@ def test_a_press_on_a_point_follows_its_neuron(curves, example):
     visitor.page.wait_for_url(f"**n={neuron}*")
     for title in ("The neurons", "Before and after"):
         expect(visitor.chart(title).locator(".shape-label")).to_have_text(f"neuron {neuron}")
-    expect(visitor.page.get_by_label("Neuron", exact=True)).to_have_value(f"Neuron {neuron}")
+    expect(visitor.page.get_by_label("Neuron", exact=True).first).to_have_value(f"Neuron {neuron}")
 
 
 def test_bars_can_be_sorted_and_stay_sorted_when_another_page_was_open(curves):
