@@ -213,7 +213,8 @@ def test_the_line_that_raised_is_shown_and_not_what_was_worked_out_before_it(stu
     [
         "return ffn_forward(x, W1, b1, W2, b2, D, H)",
         "return max([x], key=lambda row: ffn_forward(row, W1, b1, W2, b2, D, H))",
-        "return [y for y in sorted([x], key=lambda row: list(map(lambda z: ffn_forward(z, W1, b1, W2, b2, D, H), [row])))]",
+        # A call of this takes so much of the browser's own stack that the stack ends first.
+        "return sorted(map(lambda a: max(filter(lambda b: ffn_forward(a, W1, b1, W2, b2, D, H), [a])), [x]), key=len)",
     ],
 )
 def test_a_function_that_calls_itself_without_end_is_told_so_however_deep_the_browser_goes(student, body):

@@ -7,14 +7,12 @@ _NONE = object()
 def reduce(function, values, initial=_NONE):
     """Fold `values` from the left."""
     values = iter(values)
-    if initial is _NONE:
-        for initial in values:
-            break
-        else:
-            raise TypeError("reduce() of empty iterable with no initial value")
+    result = next(values, _NONE) if initial is _NONE else initial
+    if result is _NONE:
+        raise TypeError("reduce() of empty iterable with no initial value")
     for value in values:
-        initial = function(initial, value)
-    return initial
+        result = function(result, value)
+    return result
 
 
 def partial(function, *first, **named):
