@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""What a student's `import functools` gives in the browser. Brython's own takes seconds to start."""
+"""What a student's `import functools` gives in the browser. Brython's own loads a dozen other modules."""
 
 _NONE = object()
 
