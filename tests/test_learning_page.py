@@ -213,7 +213,7 @@ def test_a_hostile_link_opens_a_sound_page(settings):
     assert [error.value for error in visitor.exception] == []
     assert gauge(visitor, "Step") == "0"
     [notice] = component(visitor, FRAME)["notices"]
-    assert notice.lower().startswith("setting for learning")
+    assert "setting for Learning" in notice
 
 
 def test_the_frame_has_no_controls_for_a_scenario_that_is_out_of_sight():
