@@ -228,14 +228,11 @@ def _shared_work(trace: MoETrace, experts: tuple[str, ...]) -> None:
     if idle := [experts[e] for e in np.flatnonzero(trace.counts == 0)]:
         whose = "Its load is 0, and it adds" if len(idle) == 1 else "Their load is 0, and they add"
         told += f" **Nobody chose {', '.join(idle)}.** {whose} exactly 0 to every output."
-    st.write(told)
     st.write(
-        "**Load** is an expert's share of all those places, **importance** the mean of its probability over the tokens."
-    )
-    st.write(
-        f"**Balance loss** = n_experts · Σ load · importance = {balance_formula(trace)}. Training adds it, times a small "
-        f"factor, to what it minimizes. {_what_the_loss_says(moe)}"
-    )
+        f"{told}\n\n**Load** is an expert's share of all those places, **importance** the mean of its probability over the "
+        f"tokens.\n\n**Balance loss** = n_experts · Σ load · importance = {balance_formula(trace)}. Training adds it, times a "
+        f"small factor, to what it minimizes. {_what_the_loss_says(moe)}"
+    )  # one text: each element of a part costs a few milliseconds to draw again
     st.caption(
         "Load is counted before drops, and sums to 1 for any top_k. Mixtral's code in the library transformers counts it "
         "as a share of the tokens, so that it sums to top_k: there the loss is "
