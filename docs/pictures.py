@@ -50,12 +50,11 @@ def learning(page: Page) -> None:
 
 def exercise(page: Page) -> None:
     """Hand in one of the lesson's two mistakes."""
-    editor = page.locator("textarea.code").first
-    editor.fill(ONE_STRIDE)
+    page.get_by_role("textbox", name="Your code").fill(ONE_STRIDE)
     page.get_by_role("button", name="Check", exact=True).click()
     verdict = page.get_by_text("diagnosis").first
     expect(verdict).to_be_visible()
-    verdict.scroll_into_view_if_needed()
+    verdict.evaluate("element => element.scrollIntoView({ block: 'end' })")
 
 
 @dataclass(frozen=True)
