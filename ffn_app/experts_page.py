@@ -67,20 +67,32 @@ def _traced(session: Session) -> MoETrace:
 def router_lab(session: Session) -> None:
     """The router's settings, and all that follows from them: who goes where, one mixture, the load."""
     trace, experts = _traced(session), names_of_experts(session.present)
-    words, view = session.present.words, session.view
-    st.header("Who goes where")
-    _settings(session, trace)
-    plot = routing(trace, words, experts, position=view.position, expert=view.expert)
-    live_plot(plot, key=ROUTING, hears_views=True)
-    st.caption(
-        "A row is a token, and its probabilities sum to 1. A numbered mark is an expert that the token goes to: 1 is the most "
-        "probable, 2 the next; × is one that it chose in vain: the expert had no room. Solid frame: the chosen token; dotted: "
-        "the chosen expert. Press a cell to choose both."
-    )
-    st.header("One token's output, mixed")
-    _one_mixture(session, trace, experts)
-    st.header("Is the work shared evenly?")
-    _shared_work(trace, experts)
+    words, position = session.present.words, session.view.position
+    settings, who, about_who, one, about_one, shared, about_shared = (st.container() for _ in range(7))
+    # The charts are sent first: the browser draws them while the rest is written.
+    with who:
+        plot = routing(trace, words, experts, position=position, expert=session.view.expert)
+        live_plot(plot, key=ROUTING, hears_views=True)
+    with one:
+        live_plot(mixture(trace, words, experts, names_of(session.present), position=position), key="mixture")
+    with shared:
+        live_plot(load(trace, experts), key="load")
+    with settings:
+        st.header("Who goes where")
+        _settings(session, trace)
+    with about_who:
+        st.caption(
+            "A row is a token, and its probabilities sum to 1. A numbered mark is an expert that the token goes to: 1 is the "
+            "most probable, 2 the next; × is one that it chose in vain: the expert had no room. Solid frame: the chosen "
+            "token; dotted: the chosen expert. Press a cell to choose both."
+        )
+        st.header("One token's output, mixed")
+        choose_position(session)
+    with about_one:
+        _about_one_mixture(trace, position)
+        st.header("Is the work shared evenly?")
+    with about_shared:
+        _about_the_load(trace, experts)
 
 
 def _settings(session: Session, trace: MoETrace) -> None:
@@ -180,16 +192,11 @@ def _set(option: str, value: float) -> None:
     change(lambda scenario: scenario.edit(Edit(option, (), value)))
 
 
-def _one_mixture(session: Session, trace: MoETrace, experts: tuple[str, ...]) -> None:
-    """The output at the chosen position as a sum over its experts."""
-    choose_position(session)
-    position, words = session.view.position, session.present.words
-    live_plot(mixture(trace, words, experts, names_of(session.present), position=position), key="mixture")
+def _about_one_mixture(trace: MoETrace, position: int) -> None:
+    """What the weights of the chosen position sum to, and the sum written out."""
     st.write(_sum_of_weights(trace, position))
     worked = st.expander("The same, worked out", key="mixture_worked", on_change="rerun")
-    if (
-        worked.open
-    ):  # of sixteen experts it takes as long as the figure: it is written only when it is looked at
+    if worked.open:  # of sixteen experts it takes as long as a figure: it is written when it is looked at
         with worked:
             st.code("\n".join(_worked_out(trace, position)), language=None, wrap_lines=True)
 
@@ -215,10 +222,9 @@ def _worked_out(trace: MoETrace, position: int) -> list[str]:
     ]
 
 
-def _shared_work(trace: MoETrace, experts: tuple[str, ...]) -> None:
-    """The load of every expert, and the loss that evens it out."""
+def _about_the_load(trace: MoETrace, experts: tuple[str, ...]) -> None:
+    """What the load is counted in, who is idle, and the loss that evens it out."""
     moe, loss = trace.moe, trace.balance_loss
-    live_plot(load(trace, experts), key="load")
     told = (
         f"{len(trace.x)} tokens with top-k {moe.top_k} make {trace.chosen.size} places to share out. "
         f"Dropped: {int(trace.dropped.sum())}."

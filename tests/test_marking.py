@@ -122,6 +122,10 @@ def test_a_sentence_speaks_only_of_what_the_exercise_has(of):
             IndentationError("unexpected indent", ("f", 2, 1, "")),
             "Python cannot read line 2 of your code: it is indented otherwise than it should be.",
         ),
+        (
+            IndentationError("expected an indented block after function definition on line 1", ("f", 2, 1, "")),
+            "Python cannot read line 2 of your code: the indented lines that belong before it are missing.",
+        ),
         (TabError("mixed", ("f", 2, 1, "")), "line 2 of your code: tabs and spaces are mixed before it."),
         (RecursionError("too deep"), "Your function calls itself without end."),
         (Exception("RangeError: Maximum call stack size exceeded"), "Your function calls itself without end."),
