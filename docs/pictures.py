@@ -35,9 +35,11 @@ def board(page: Page) -> None:
 
 
 def backward(page: Page) -> None:
-    """Wait for the formula of the chosen entry."""
-    expect(page.locator(".hourglass-plot .main-svg").first).to_be_visible()
-    expect(page.get_by_text(re.compile(r"^dW1|^d_w1")).first).to_be_visible()
+    """Wait for the formula of the chosen entry, and show it at the foot."""
+    expect(page.locator(".hourglass-plot .main-svg").nth(3)).to_be_visible()
+    formula = page.get_by_text("dW1[2][1] = ").first
+    expect(formula).to_be_visible()
+    formula.evaluate("element => element.scrollIntoView({ block: 'end' })")
 
 
 def learning(page: Page) -> None:

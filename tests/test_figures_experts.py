@@ -125,7 +125,7 @@ def many(capacity=None):
 
 def test_very_many_marks_are_points_with_the_same_signs():
     trace = many(capacity=1.0)  # ceil(65 · 2 / 4) = 33 of the 65 have room
-    heat, chosen, dropped = routed(trace, ["word"] * 65).figure.data
+    _heat, chosen, dropped = routed(trace, ["word"] * 65).figure.data
     assert not marks_of(routed(trace, ["word"] * 65))
     assert (len(chosen.x), len(dropped.x)) == (66, 64)
     assert chosen.customdata.tolist()[:2] == [[0, 0], [0, 1]]

@@ -144,7 +144,9 @@ def _unreadable(error):
     where = "your code" if line is None else "line " + str(line) + " of your code"
     if isinstance(error, TabError):
         why = "tabs and spaces are mixed before it. Indent with spaces only"
-    elif isinstance(error, IndentationError) and "expected an indented block" in str(getattr(error, "msg", "")):
+    elif isinstance(error, IndentationError) and "expected an indented block" in str(
+        getattr(error, "msg", "")
+    ):
         why = "the indented lines that belong before it are missing"
     elif isinstance(error, IndentationError):
         why = "it is indented otherwise than it should be. The lines of one block begin with equally many spaces"

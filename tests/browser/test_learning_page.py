@@ -237,7 +237,11 @@ def test_the_controls_and_the_fit_are_in_sight_together_on_a_projector(learning)
         visitor.page.get_by_role("button", name=name, exact=True)
         for name in ("Start", "Step", "Reset", "Hourglass")
     ]
-    things += [visitor.page.get_by_label("Task"), visitor.page.get_by_label("Seed", exact=True), visitor.chart(FIT)]
+    things += [
+        visitor.page.get_by_label("Task"),
+        visitor.page.get_by_label("Seed", exact=True),
+        visitor.chart(FIT),
+    ]
     for thing in things:
         box = thing.first.bounding_box()
         assert box["y"] >= 0

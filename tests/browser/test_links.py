@@ -54,7 +54,9 @@ def test_a_reload_keeps_the_edits_also_the_one_typed_just_before_it(visitor: Vis
     visitor.shows("hidden", "1.23 0.37 0.63 0.57 0.51 0.61 0.39 0.49")
 
 
-def test_an_edit_applied_after_a_reload_has_begun_is_not_lost_but_an_older_link_opens_as_it_is(visitor: Visitor):
+def test_an_edit_applied_after_a_reload_has_begun_is_not_lost_but_an_older_link_opens_as_it_is(
+    visitor: Visitor,
+):
     visitor.edit("w1[0][0]", "0.9")
     visitor.wait_for_link(lambda scenario: len(scenario.edits) == 1)
     older = visitor.page.url
@@ -98,7 +100,9 @@ def test_what_the_board_has_still_to_send_does_not_lose_the_press_on_another_pag
 
 def test_a_server_restart_keeps_the_edits_also_those_typed_meanwhile(visit, own_server: Server):
     # While the server is away the browser itself complains in the console.
-    complaints = "WebSocket|ERR_CONNECTION|disconnected from server|reaching server endpoint|server is not responding"
+    complaints = (
+        "WebSocket|ERR_CONNECTION|disconnected from server|reaching server endpoint|server is not responding"
+    )
     visitor = visit("/", server=own_server, expected=complaints)
     visitor.edit("w1[0][0]", "0.9")
     visitor.wait_for_link(lambda scenario: len(scenario.edits) == 1)
