@@ -1,25 +1,11 @@
 """axe, the accessibility checker, finds nothing to object to, in any look and with an edit under way."""
 
 import re
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.visitor import Visitor
-
 pytestmark = pytest.mark.browser
-
-
-def violations(visitor: Visitor) -> list[str]:
-    """What axe objects to, rule by rule with the elements."""
-    response: dict[str, Any] = Axe().run(visitor.page).response
-    return [
-        f"{rule['id']}: {rule['help']}: {node['target']} {node['html'][:160]} {node['failureSummary'][:300]}"
-        for rule in response["violations"]
-        for node in rule["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
@@ -27,7 +13,7 @@ def violations(visitor: Visitor) -> list[str]:
 def test_axe_finds_no_violation(visit, path: str, look: str):
     # The app's own policy would keep the checker's script out.
     visitor = visit(path, bypass_csp=True, color_scheme=look)
-    assert violations(visitor) == []
+    assert visitor.violations() == []
 
     visitor.page.get_by_role("button", name=re.compile("ReLU beside")).click()
     visitor.board.get_by_role("button", name="Next ›").click()
@@ -36,12 +22,12 @@ def test_axe_finds_no_violation(visit, path: str, look: str):
     expect(visitor.array("activated_other")).to_be_visible()
     visitor.cell("w1[1][1]").click()
     expect(visitor.editor).to_be_visible()
-    assert violations(visitor) == [], "with the editor open, ReLU beside, a step and a neuron"
+    assert visitor.violations() == [], "with the editor open, ReLU beside, a step and a neuron"
 
     visitor.keyboard.type("abc")
     visitor.keyboard.press("Enter")
     expect(visitor.board.get_by_role("alert")).to_be_visible()
-    assert violations(visitor) == [], "with a refusal shown"
+    assert visitor.violations() == [], "with a refusal shown"
 
 
 def test_axe_sees_the_inside_of_the_board(visit):
@@ -49,14 +35,14 @@ def test_axe_sees_the_inside_of_the_board(visit):
     visitor.cells("x").first.evaluate(
         "cell => cell.removeAttribute('aria-label') || cell.setAttribute('role', 'img')"
     )
-    assert any("role-img-alt" in fault for fault in violations(visitor))
+    assert any("role-img-alt" in fault for fault in visitor.violations())
 
 
 def test_the_big_board_has_no_violation_either(visit):
     visitor = visit(None, bypass_csp=True)
     visitor.page.goto(visitor.address + "/?ex=random")
     expect(visitor.cell("w1[0][0]")).to_be_visible()
-    assert violations(visitor) == []
+    assert visitor.violations() == []
 
 
 @pytest.mark.parametrize("size", [1, 2], ids=["120%", "145%"])

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error, Locator, Page, expect
 
 from ffn_core.scenario import Scenario
@@ -101,6 +103,17 @@ class Visitor:
             [x, y],
         )
         return left, top
+
+    # ------------------------------------------------------------------ access
+
+    def violations(self) -> list[str]:
+        """What axe objects to on the page, rule by rule with the elements."""
+        response: dict[str, Any] = Axe().run(self.page).response
+        return [
+            f"{rule['id']}: {rule['help']}: {node['target']} {node['html'][:160]} {node['failureSummary'][:300]}"
+            for rule in response["violations"]
+            for node in rule["nodes"]
+        ]
 
     # ------------------------------------------------------------------ hands
 
