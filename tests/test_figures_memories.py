@@ -171,7 +171,13 @@ def test_the_followed_neuron_is_framed_at_its_position_wherever_the_order_puts_i
     drawing = fires(lesson, measure="hidden", order="strength", position=1, neuron=3)
     [frame] = drawing.figure.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)  # third, at 0.57
-    assert fires(lesson).figure.layout.shapes == ()
+    assert not fires(lesson).figure.layout.shapes[0].visible
+
+
+def test_the_browser_is_told_the_column_of_every_neuron_so_that_it_can_move_the_frame_by_itself(lesson):
+    drawing = fires(lesson, measure="hidden", order="strength", position=1, neuron=3)
+    assert drawing.layout["meta"]["columns"][3] == 2, "the third, as above"
+    assert sorted(drawing.layout["meta"]["columns"]) == list(range(8))
 
 
 def test_512_neurons_have_a_column_each():

@@ -7,7 +7,7 @@ import { Editor } from "./editor.js";
 import { Grid, keyOf } from "./grid.js";
 import { Heat } from "./heat.js";
 import { layout } from "./layout.js";
-import { push } from "./queue.js";
+import { chosenSince, push, watchChoices } from "./queue.js";
 import { FOLLOWED, sources, STEPS } from "./sources.js";
 import { onTextSize, textSize } from "./text_size.js";
 
@@ -16,6 +16,7 @@ const TALLEST_STAGE = 760; // a drawing that fills a tall screen is no easier to
 const SETTLE_MS = [150, 600, 1500];
 const MOST_CHIPS = 8; // more positions than this are chosen from a list
 const LOOK_DELAY_MS = 60; // a pointer on its way across cells asks for nothing
+const CHOSEN_HERE = ["neuron", "expert", "step"]; // of the view, what the board shows before Python answers
 
 /** A cell's index within what is drawn: without the position or expert in front. */
 const within = (cell) => cell.grid.indexOf(cell).slice(cell.grid.spec.lead);
@@ -67,6 +68,7 @@ class Board {
     // While a page loads, what stands above comes in late: fit the room again, once it has.
     this.settling = SETTLE_MS.map((wait) => setTimeout(() => this.data && !this.editor.cell && Math.abs(this.#room() - this.laidRoom) > 4 && this.#resized(true), wait));
     this.stopTextSize = onTextSize(() => this.#resized(true));
+    this.stopWatching = watchChoices((choice) => this.#heard(choice));
   }
 
   destroy() {
@@ -74,6 +76,7 @@ class Board {
     this.observer.disconnect();
     window.removeEventListener("resize", this.onWindow);
     this.stopTextSize();
+    this.stopWatching();
     if (acting === this) acting = null;
     this.element.remove();
   }
@@ -82,9 +85,8 @@ class Board {
 
   update(data) {
     this.data = data;
-    // What was chosen here since Python sent this stays chosen.
-    if (this.seen && data.log && this.seen.seq > data.log.applied) Object.assign(data, this.seen.fields);
-    else this.seen = null;
+    const since = chosenSince();
+    for (const field of CHOSEN_HERE) if (field in since) data[field] = since[field];
     for (const [key, waiting] of this.overrides) {
       if (!data.log || waiting.seq <= data.log.applied) this.overrides.delete(key);
     }
@@ -674,10 +676,20 @@ class Board {
     this.#labels();
   }
 
-  /** Change the view here and in Python; an answer that is older does not take it back. */
+  /** Change the view here and in Python. */
   #see(fields) {
     Object.assign(this.data, fields);
-    this.seen = { seq: push({ kind: "view", ...fields }), fields: { ...this.seen?.fields, ...fields } };
+    push({ kind: "view", ...fields });
+  }
+
+  /** Mark what was chosen elsewhere on the page. */
+  #heard(choice) {
+    const { follows, [follows]: before } = this.data ?? {};
+    const next = choice[follows];
+    if (!this.plan || next === undefined || next === before) return;
+    this.data[follows] = next;
+    this.#ring(next);
+    this.#labels();
   }
 
   // ------------------------------------------------------------------ looking at a number

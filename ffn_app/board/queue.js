@@ -118,8 +118,27 @@ export function push(done) {
   }
   persist();
   flush();
+  if (event.kind === "view") announce({});
   return state.seq;
 }
+
+// What marks the neuron or position that is followed moves at once; what Python computes of it comes later.
+
+const watchers = new Set();
+
+/** Call `watcher` with each choice as soon as the browser knows of it; returns a function that ends that. */
+export function watchChoices(watcher) {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
+/** Tell all of a choice that came from Python, before what a person has chosen since. */
+export function announce(choice) {
+  for (const watcher of watchers) watcher({ ...choice, ...chosenSince() });
+}
+
+/** The fields of the view that a person has chosen and Python has not yet applied. */
+export const chosenSince = () => Object.assign({}, ...state.log.filter(({ event }) => event.kind === "view").map(({ event }) => event));
 
 /** What the page before this one had still to send when it went, for a page that begins with the scenario `token`. */
 function unfinished(token) {

@@ -122,6 +122,7 @@ def branches(trace: GatedTrace, position: int, *, ordered: bool, neuron: int | N
     look = layout(
         f"Position {position}: {below.size} of {n} products are below 0",
         430,
+        meta={"neuron": neuron, "position": position},
         dragmode=False,
         # Wherever one points in a panel, the neuron above or below is meant: 352 bars are 2 pixels wide.
         hovermode="x",

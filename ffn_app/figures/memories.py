@@ -100,15 +100,11 @@ def heatmap(
                 "hovertemplate": f"neuron %{{customdata}}<br>{name}<extra></extra>",
             }
         )  # fmt: skip
-    frame = []
-    if neuron is not None:
-        at = int(column_of[neuron])
-        frame.append(
-            {
-                "type": "rect", "x0": at - 0.5, "x1": at + 0.5, "y0": position - 0.5, "y1": position + 0.5,
-                "line": {"color": concept("keys"), "width": 3},
-            }
-        )  # fmt: skip
+    at = 0 if neuron is None else int(column_of[neuron])
+    frame = {
+        "type": "rect", "x0": at - 0.5, "x1": at + 0.5, "y0": position - 0.5, "y1": position + 0.5,
+        "visible": neuron is not None, "line": {"color": concept("keys"), "width": 3},
+    }  # fmt: skip
     per = math.ceil(len(columns) / pooled.values.shape[1])
     said = f", each cell the greatest of up to {per}" if per > 1 else ""
     few = len(columns) <= 40
@@ -116,7 +112,8 @@ def heatmap(
     look = layout(
         f"Which memories fire: {MEASURES[measure]} by position and neuron",
         150 + min(30 * len(values), 420),
-        shapes=frame,
+        shapes=[frame],
+        meta={"neuron": neuron, "position": position, "columns": column_of.tolist()},
         xaxis={
             "title": {"text": f"neuron, {_ORDERS[order]} [d_ff = {len(columns)}]{said}"},
             "tickvals": np.arange(len(columns)) if few else [],
@@ -196,6 +193,7 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
     look = layout(
         f"{names.neuron(j)} at position {p}: hidden {short_number(match.value)}, activated {strength}",
         330,
+        meta={"neuron": neuron, "position": position},
         margin={"t": 76},
         showlegend=False,
         annotations=[

@@ -3,7 +3,7 @@
 
 import { isDark } from "../board/colours.js";
 import { make, setAttribute } from "../board/dom.js";
-import { connectViews, push } from "../board/queue.js";
+import { announce, chosenSince, connectViews, push, watchChoices } from "../board/queue.js";
 import { onTextSize, textSize } from "../board/text_size.js";
 
 const TOUCH = window.matchMedia("(pointer: coarse)"); // the buttons would stand on the title
@@ -43,12 +43,24 @@ function changes(before, now) {
   return Object.fromEntries([...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(now[key])).map((key) => [key, now[key] ?? null]));
 }
 
+/** The layout with its first shape at the neuron and position that are followed; `columns` holds each neuron's place. */
+function marked({ shapes: [mark, ...others], ...layout }, columns, { neuron, position }) {
+  const at = columns[neuron];
+  const there = { visible: true, x0: at - 0.5, x1: at + 0.5, y0: position - 0.5, y1: position + 0.5 };
+  return { ...layout, shapes: [{ ...mark, ...(at === undefined ? { visible: false } : there) }, ...others] };
+}
+
 class Plot {
   constructor(root) {
     this.root = root;
+    this.choice = {}; // the neuron and position that were chosen after Python sent the figure
     this.chart = make("div", { class: "hourglass-plot", role: "figure" });
     root.append(this.chart);
     this.stop = onTextSize(() => this.#draw());
+    this.stopWatching = watchChoices((choice) => {
+      this.choice = { ...this.choice, ...choice };
+      if (this.ready && this.figure.layout.meta?.columns) this.#draw();
+    });
     this.observer = new ResizeObserver(() => this.ready && window.Plotly.Plots.resize(this.chart));
     this.observer.observe(root);
   }
@@ -56,6 +68,7 @@ class Plot {
   destroy() {
     clearTimeout(this.timer);
     this.stop();
+    this.stopWatching();
     this.observer.disconnect();
     if (this.ready) window.Plotly.purge(this.chart);
     this.chart.remove();
@@ -68,6 +81,9 @@ class Plot {
     const figure = JSON.parse(data.figure);
     if (!this.ready) this.chart.style.height = `${figure.layout.height}px`; // the room is kept while it loads
     this.figure = figure;
+    this.choice = chosenSince();
+    const { neuron, position } = figure.layout.meta ?? {};
+    if (neuron !== undefined) announce({ neuron, position });
     await plotly(data.library);
     if (this.figure !== figure || !this.chart.isConnected) return;
     await this.#draw();
@@ -86,7 +102,9 @@ class Plot {
     const style = getComputedStyle(this.root);
     const ink = style.getPropertyValue("--st-text-color").trim();
     const line = dark ? "rgba(255,255,255,0.22)" : "rgba(0,0,0,0.16)";
-    const { data: traces, layout } = dark ? darkened(this.figure, this.data.dark_twins) : structuredClone(this.figure);
+    const { data: traces, layout: drawn } = dark ? darkened(this.figure, this.data.dark_twins) : structuredClone(this.figure);
+    const { meta, ...plain } = drawn;
+    const layout = meta?.columns ? marked(plain, meta.columns, { ...meta, ...this.choice }) : plain;
     const axis = { gridcolor: line, zerolinecolor: dark ? "rgba(255,255,255,0.5)" : "rgba(0,0,0,0.45)", linecolor: line, tickcolor: ink };
     for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) layout[name] = { ...axis, automargin: true, ...layout[name] };
     const full = {
@@ -96,7 +114,7 @@ class Plot {
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style.getPropertyValue("--st-font").trim(), color: ink, size: 13 * textSize(), ...layout.font },
     };
-    const config = { displaylogo: false, responsive: false, displayModeBar: TOUCH.matches ? false : "hover", modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]], edits: { shapePosition: Boolean(layout.meta?.drag) } };
+    const config = { displaylogo: false, responsive: false, displayModeBar: TOUCH.matches ? false : "hover", modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]], edits: { shapePosition: Boolean(meta?.drag) } };
     const source = JSON.stringify([dark, this.figure.data]);
     const moved = source === this.source && changes(this.layout, full);
     this.source = source;

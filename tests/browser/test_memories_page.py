@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, WebSocketRoute, expect
 
 from ffn_app.theme import CONCEPTS, DIVERGING
 from tests.browser.visitor import Visit, Visitor
@@ -57,13 +57,7 @@ class MemoriesVisitor(Visitor):
         expect(self.listed).to_have_value(re.compile(rf"^Neuron {neuron}\b"))
         expect(self.chart(f"Neuron {neuron} ").locator(".gtitle")).to_contain_text(f"at position {position}:")
         expect(self.page.get_by_role("slider", name=f"Strength of neuron {neuron}")).to_be_visible()
-        self.page.wait_for_function(
-            """([x, y]) => [...document.querySelectorAll(".hourglass-plot")].some((chart) => {
-                const [shape] = chart.layout?.shapes ?? [];
-                return shape && shape.x0 === x - 0.5 && shape.x1 === x + 0.5 && shape.y0 === y - 0.5 && shape.y1 === y + 0.5;
-            })""",
-            arg=[neuron, position],
-        )
+        self.frames(neuron, position)
         if self.lights():
             expect(self.button(f"Follow neuron {neuron}")).to_have_attribute("aria-pressed", "true")
         else:
@@ -71,6 +65,16 @@ class MemoriesVisitor(Visitor):
         self.page.wait_for_url(re.compile(rf"[?&]n={neuron}\b"))
         if position:
             self.page.wait_for_url(re.compile(rf"[?&]p={position}\b"))
+
+    def frames(self, neuron: int, position: int) -> None:
+        """Wait until the heatmap frames this cell."""
+        self.page.wait_for_function(
+            """([x, y]) => [...document.querySelectorAll(".hourglass-plot")].some((chart) => {
+                const [shape] = chart.layout?.shapes ?? [];
+                return shape && shape.x0 === x - 0.5 && shape.x1 === x + 0.5 && shape.y0 === y - 0.5 && shape.y1 === y + 0.5;
+            })""",
+            arg=[neuron, position],
+        )
 
     def lights(self) -> list[float]:
         """How brightly the neurons' lines are lit."""
@@ -160,7 +164,28 @@ def test_a_second_click_lets_the_neuron_go_everywhere(memories):
     expect(visitor.listed).to_have_value("")
     visitor.page.wait_for_url(lambda url: "n=5" not in url)
     heatmap = visitor.chart(HEATMAP).element_handle()
-    visitor.page.wait_for_function("chart => !chart.layout.shapes?.length", arg=heatmap)
+    visitor.page.wait_for_function("chart => !chart.layout.shapes[0].visible", arg=heatmap)
+
+
+def test_a_press_is_marked_in_the_heatmap_and_on_the_board_before_the_server_answers(visit):
+    plain = visit(None)
+    visitor = MemoriesVisitor(plain.page, plain.address)
+    held: list[bool] = []
+
+    def through(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: None if held else server.send(message))
+
+    visitor.page.route_web_socket(re.compile("_stcore/stream"), through)
+    visitor.open("/memories?ex=random&n=2")
+    ring = visitor.board.locator(".ring:visible").first
+    before = ring.evaluate("ring => ring.offsetTop")
+    held.append(True)
+    visitor.press(visitor.chart(HEATMAP), 300, 7)
+    visitor.frames(300, 7)
+    assert ring.evaluate("ring => ring.offsetTop") > before
+    held.clear()
+    visitor.follows(300, 7)
 
 
 @EXAMPLES
