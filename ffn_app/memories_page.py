@@ -161,6 +161,8 @@ def _strength(session: Session, neuron: int) -> None:
             help="1 leaves the neuron as it is, 0 switches it off: its value column is multiplied by it. It is an edit: undo "
             "takes it back, and the link carries it.",
         )  # fmt: skip
+        if strength != reached:
+            st.caption(f"Its strength is {strength:g}, which the slider does not reach.")
         st.button("Switch it off", on_click=_intervene, args=(neuron, 0.0), disabled=strength == 0)
         st.button("As it was", on_click=_intervene, args=(neuron, 1.0), disabled=strength == 1)
 

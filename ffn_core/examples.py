@@ -98,7 +98,6 @@ def _memories() -> Example:
         x=np.array([[1.0, -1.0]]),
         words=("token 0",),
         features=("x1", "x2"),
-        neurons=("x1 and x2 add up above 0", "x1 is above x2"),
     )
 
 
@@ -123,7 +122,6 @@ def _and_gate() -> Example:
         x=np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]], dtype=np.float64),
         words=("0 0", "0 1", "1 0", "1 1"),
         features=("a", "b", "a and b"),
-        neurons=("a and b together exceed 1",),
     )
 
 

@@ -12,8 +12,9 @@ Where one is the greatest, NaN counts as infinite, since it decides every sum th
 
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy.cluster import hierarchy
 from ffn_core.activations import Array, as_numbers
 from ffn_core.dense import FFN, Position, Trace
 from ffn_core.gated import GatedFFN, GatedTrace
+from ffn_core.matrix_text import short_number
 
 AnyTrace = Trace | GatedTrace
 Network = TypeVar("Network", FFN, GatedFFN)
@@ -31,6 +33,8 @@ Order = Literal["index", "strength", "cluster"]
 
 # Turning a tree's branches so that neighbours are most alike takes 10 ms for 64 columns and 0.4 s for 512.
 _MOST_TURNED = 64
+_MOST_TERMS = 6
+"""So many terms of a key are read at a glance."""
 
 
 def contribution_norms(trace: AnyTrace) -> Array:
@@ -63,7 +67,7 @@ def carriers(trace: AnyTrace, position: Position, share: float = 0.9) -> tuple[i
     the lengths. Lengths do not cancel as the contributions themselves may, and b2 is not counted. () where no neuron
     contributes.
     """
-    if not 0 <= share <= 1:
+    if not _is_number(share) or not 0 <= share <= 1:
         raise ValueError(f"share must be from 0 to 1, got {share!r}; 0.9 is 90%")
     norms = _nan_as_infinite(_norms(trace.activated[trace.at(position)], trace.ffn.w2))
     order = greatest_first(norms)
@@ -101,6 +105,9 @@ def with_strengths(ffn: Network, strengths: Mapping[int, float]) -> Network:
     So each contribution is multiplied by it. Factors are finite; 0 makes a value exactly 0, an infinite one too.
     """
     neurons = _neurons(ffn, strengths)
+    for factor in strengths.values():
+        if not _is_number(factor):
+            raise ValueError(f"factors must be single numbers, got {factor!r}; 0 switches a neuron off")
     factors = as_numbers("factors", list(strengths.values()))
     if not np.isfinite(factors).all():
         raise ValueError(f"factors must be finite, got {factors.tolist()}; 0 switches a neuron off")
@@ -122,8 +129,46 @@ def ablate(ffn: Network, neurons: int | Iterable[int]) -> Network:
     Their keys stay, so that hidden and activated still show where they match. A ValueError names an index that no
     neuron has.
     """
-    several = neurons if isinstance(neurons, Iterable) else (neurons,)
+    several = np.atleast_1d(neurons) if isinstance(neurons, np.ndarray) else neurons
+    several = several if isinstance(several, Iterable) else (several,)
     return with_strengths(ffn, dict.fromkeys(_neurons(ffn, several), 0.0))
+
+
+def matches(ffn: FFN, neuron: int, features: Sequence[str] = ()) -> str:
+    """Which x the key of `neuron` matches, those that make hidden greater than 0, read off its weights: "a + b > 1".
+
+    `features` are words for the coordinates of x, which are x[0], x[1], ... without. Of a key with many terms those
+    with the greatest weights are written out and the rest are counted. "always" or "never" where x makes no difference.
+    """
+    (j,) = _neurons(ffn, (neuron,))
+    key, bias = ffn.w1[j].astype(np.float64), float(ffn.b1[j])
+    nonzero = np.flatnonzero(key)
+    if math.isnan(bias) or np.isnan(key).any():
+        return "never"  # NaN is not greater than 0
+    if not nonzero.size:
+        return "always" if bias > 0 else "never"
+    written = np.sort(nonzero[greatest_first(np.abs(key[nonzero]))[:_MOST_TERMS]])
+
+    def side(sign: int) -> list[str]:
+        """The terms of that sign, as they stand on their side of the > with a plus."""
+        terms = [(abs(key[i]), _feature(features, int(i))) for i in written if np.sign(key[i]) == sign]
+        return [name if weight == 1 else f"{short_number(weight)}·{name}" for weight, name in terms]
+
+    left, right = side(1), side(-1)
+    if rest := len(nonzero) - len(written):
+        left.append(f"... ({rest} more)")
+    if not left:  # - a + 0.5 > 0 reads better as a < 0.5
+        return f"{' + '.join(right)} < {short_number(bias)}"
+    if bias > 0 and right:
+        left.append(short_number(bias))
+    elif bias or not right:
+        # In front of the terms, a negative number needs no brackets.
+        right.insert(0, short_number(-bias))
+    return f"{' + '.join(left)} > {' + '.join(right)}"
+
+
+def _feature(features: Sequence[str], i: int) -> str:
+    return features[i] if i < len(features) else f"x[{i}]"
 
 
 def sparsity(activated: ArrayLike, threshold: float = 0.0) -> float:
@@ -134,7 +179,7 @@ def sparsity(activated: ArrayLike, threshold: float = 0.0) -> float:
     among them. 0.0 where there are no entries. Many zeros are no dead neurons: see `dead`.
     """
     activated = as_numbers("activated", activated)
-    if not threshold >= 0:
+    if not _is_number(threshold) or not threshold >= 0:
         raise ValueError(
             f"threshold must be 0 or more, since magnitudes are compared with it, got {threshold!r}"
         )
@@ -217,6 +262,10 @@ def _everywhere(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if not math.prod(holds.shape[:-1]):
         return np.zeros(holds.shape[-1], dtype=np.bool_)
     return np.asarray(holds.all(axis=positions))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def as_index(number: object) -> int:

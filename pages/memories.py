@@ -11,12 +11,16 @@ session = open_page("Key-value memories")
 ffn, x = session.present.build()
 trace = ffn.forward(x)
 
-render_board(
-    live_board(session, "neurons" if fits_neuron_lines(session.present) else "hourglass"), key="board"
+in_lines = fits_neuron_lines(session.present)
+render_board(live_board(session, "neurons" if in_lines else "hourglass"), key="board")
+drawn = (
+    "W2 is drawn transposed here, so that each line is one memory: a line that lights up fires."
+    if in_lines
+    else "So many neurons have no line each: the hourglass is drawn, and the heatmap below shows which fire."
 )
 st.caption(
     "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
-    "W2 is drawn transposed here, so that each line is one memory: a line that lights up fires."
+    f"{drawn}"
 )
 parts.who_fires(session, trace)
 parts.in_detail(session)

@@ -391,6 +391,29 @@ def test_the_names_of_an_example_go_when_its_width_is_changed():
     assert names_of(CAT_GATED).neurons[0] == "determiner: noun follows"
 
 
+def test_a_memory_that_was_broken_is_named_by_what_it_matches_now():
+    gate = Scenario(base="and_gate")
+    assert names_of(gate).neuron(0) == "Neuron 0 (a + b > 1)"
+    assert names_of(gate.edit(("b1", (0,), 0.0))).neuron(0) == "Neuron 0 (a + b > 0)"
+    two = Scenario(base="memories").edit(("w1", (1, 1), 0.5))
+    assert names_of(two).neurons == ("x1 + x2 > 0", "x1 + 0.5·x2 > 0")
+    assert names_of(gate.edit(("strength", (0,), 0.0))).neuron(0) == "Neuron 0 (a + b > 1)", (
+        "its key still does"
+    )
+
+
+def test_a_neuron_with_a_job_is_said_to_have_had_it_once_one_of_its_weights_was_changed():
+    cat = Scenario(base="cat")
+    for edit in (("w1", (0, 3), 1.0), ("b1", (0,), -0.5), ("w2", (7, 0), 1.0)):
+        first, second, *_ = names_of(cat.edit(edit)).neurons
+        assert (first, second) == ("was: determiner: noun follows", "noun: verb follows")
+    assert names_of(cat.edit(("x", (0, 0), 3.0), ("b2", (0,), 1.0))).neurons == names_of(cat).neurons
+    once = EXPERTS.edit(("w2", (1, 0, 2), 9.0))
+    of_one = names_of(EXPERTS).neurons
+    changed = [j for j, job in enumerate(names_of(once).neurons) if job != of_one[j]]
+    assert changed == [len(of_one) // 4 + 2], "neuron 2 of the second of four experts"
+
+
 EVERY = (GATES, CAT_GATED, BIG_GATES, EXPERTS, GATED_EXPERTS, Scenario(base="one_expert"))
 
 

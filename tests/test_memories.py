@@ -1,6 +1,7 @@
 """Key-value memories: which neurons fire, what each one writes, and what is left without some of them."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ffn_core.memories import (
     carriers,
     contribution_norms,
     dead,
+    matches,
     neuron_order,
     partial_sum,
     scale,
@@ -238,7 +240,7 @@ def test_the_and_gate_is_broken_by_its_bias_and_by_its_strength():
 
 def test_the_second_lessons_memories_fire_as_they_are_named():
     memories = example("memories")
-    assert memories.neurons == ("x1 and x2 add up above 0", "x1 is above x2")
+    assert [matches(memories.ffn, j, memories.features) for j in range(2)] == ["x1 + x2 > 0", "x1 > x2"]
     up_down, both_up, both_down, down_up = memories.ffn.forward(
         [[1, -1], [1, 1], [-1, -1], [-1, 1]]
     ).activated
@@ -246,6 +248,68 @@ def test_the_second_lessons_memories_fire_as_they_are_named():
     assert both_up.tolist() == [2, 0]
     # Alike and opposed as well, yet both are silent: a key looks for its own direction, not for the reverse.
     assert both_down.tolist() == down_up.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("key", "bias", "text"),
+    [
+        ([1, 1, 0], -1, "a + b > 1"),
+        ([1, 1, 0], -0.5, "a + b > 0.5"),
+        ([1, 1, 0], 0, "a + b > 0"),
+        ([1, 1, 0], 1, "a + b > −1"),
+        ([1, -1, 0], 0, "a > b"),
+        ([1, -1, 0], -0.5, "a > 0.5 + b"),
+        ([1, -1, 0], 0.5, "a + 0.5 > b"),
+        ([-1, 0, 0], 0.5, "a < 0.5"),
+        ([-1, -2, 0], 0, "a + 2·b < 0"),
+        ([0.5, 0, -2], 0, "0.5·a > 2·x[2]"),
+        ([0, 0, 0], 0.5, "always"),
+        ([0, 0, 0], 0, "never"),  # hidden is 0, which is not above 0
+        ([0, 0, 0], -3, "never"),
+        ([np.nan, 1, 0], 3, "never"),
+        ([np.inf, 0, 0], 0, "inf·a > 0"),
+    ],
+)
+def test_what_a_key_matches_is_read_off_its_weights(key, bias, text):
+    ffn = FFN(w1=[key], b1=[bias], w2=[[0]] * 3, b2=[0] * 3, activation="relu")
+    assert matches(ffn, 0, ("a", "b")) == text
+
+
+def test_of_a_long_key_the_greatest_weights_are_written_in_order_and_the_rest_is_counted():
+    key = [[1, 9, -8, 7, 6, 0, 5, 4, 2]]
+    ffn = FFN(w1=key, b1=[0], w2=[[0]] * 9, b2=[0] * 9, activation="relu")
+    assert matches(ffn, 0) == "9·x[1] + 7·x[3] + 6·x[4] + 5·x[6] + 4·x[7] + ... (2 more) > 8·x[2]"
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_it_holds_where_hidden_is_above_0_and_nowhere_else(seed):
+    rng = np.random.default_rng(seed)
+    key, bias, x = rng.integers(-2, 3, 3), rng.integers(-2, 3), rng.integers(-2, 3, 3)
+    ffn = FFN(w1=[key], b1=[bias], w2=[[0]] * 3, b2=[0] * 3, activation="relu")
+    text = matches(ffn, 0, ("a", "b", "c"))
+    said = {"always": "0 < 1", "never": "1 < 0"}.get(text, text).replace("−", "-").replace("·", "*")
+    holds = eval(said, {}, dict(zip("abc", x.tolist(), strict=True)))
+    assert holds == bool(ffn.forward(x).hidden[0] > 0), text
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "says"),
+    [
+        (carriers, (TRACE, 0, None), "share must be from 0 to 1, got None"),
+        (sparsity, ([1.0], "x"), "threshold must be 0 or more, .* got 'x'"),
+        (scale, (FOUR, 0, np.array([2.0, 3.0])), "factors must be single numbers, got array"),
+        (ablate, (FOUR, "ab"), "a neuron is an integer from 0 to 3, got 'a'"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_the_rule(function, arguments, says):
+    with pytest.raises(ValueError, match=says):
+        function(*arguments)
+
+
+def test_a_neuron_may_come_as_any_kind_of_integer():
+    ways: tuple[Any, ...] = (2, np.int64(2), np.array(2), [2], np.array([2]), {2}, iter((2,)))
+    for neuron in ways:
+        assert ablate(FOUR, neuron).w2[:, 2].tolist() == [0, 0, 0, 0]
 
 
 # Sparse, dead, always on

@@ -504,3 +504,19 @@ def test_two_visitors_see_only_their_own():
     one, other = visit(state=sent(Scenario(), edit)), visit()
     one.run()
     assert (len(session(one).present.edits), len(session(other).present.edits)) == (1, 0)
+
+
+# Memories
+
+
+def test_the_caption_says_that_w2_is_transposed_only_where_it_is_drawn_so():
+    small, large = (visit("memories", {"ex": example}) for example in ("lesson", "random"))
+    assert any("transposed" in caption.value for caption in small.caption)
+    assert not any("transposed" in caption.value for caption in large.caption)
+
+
+def test_a_strength_from_a_link_that_the_slider_does_not_reach_is_told_beside_it():
+    strong = Scenario().edit(("strength", (2,), 99.0))
+    visitor = visit("memories", {**strong.to_query(), "n": "2"})
+    assert labelled(visitor.slider, "Strength of neuron 2").value == 2
+    assert "Its strength is 99, which the slider does not reach." in [c.value for c in visitor.caption]

@@ -342,7 +342,17 @@ def _captions(trace: AnyTrace) -> dict[str, str]:
 
 
 def _with_strength(scenario: Scenario, look: Look | None, told: Panel) -> Panel:
-    """Say of a value's number that an intervention multiplies it: what is typed there is not what is shown."""
+    """Say of a neuron, and of its value's numbers, that an intervention multiplies what it writes.
+
+    What is typed into its value is then not what is shown.
+    """
+    if told.neuron in scenario.strengths:
+        factor = scenario.strengths[told.neuron]
+        if factor == 0:
+            return replace(
+                told, remark="It is switched off: its key still meets x, but its value is not written."
+            )
+        return replace(told, remark=f"{told.remark} An intervention multiplies its value by {factor:g}.")
     if look is None or look.array not in VALUES or len(look.index) != 2:
         return told
     strength = scenario.strengths.get(look.index[1])

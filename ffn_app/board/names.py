@@ -3,7 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from ffn_core.dense import FFN
+from ffn_core.examples import Example
 from ffn_core.examples import example as example_called
+from ffn_core.memories import matches
 from ffn_core.scenario import MAX_EXPERTS, Edit, Scenario
 
 
@@ -11,6 +16,7 @@ from ffn_core.scenario import MAX_EXPERTS, Edit, Scenario
 class Names:
     """What coordinates, neurons and experts stand for, where an example says so, and what the example is about.
 
+    Where an example names coordinates but no neurons, a neuron is named by what its key matches, as the weights are now.
     The neurons of a mixture come expert by expert: `of_expert` gives those of one.
     """
 
@@ -39,7 +45,8 @@ class Names:
 def names_of(scenario: Scenario) -> Names:
     """What the example's coordinates, neurons and experts stand for; nothing once a width was changed.
 
-    An expert that was added has no name, also where another was taken away before.
+    A neuron whose weights were changed is said to *have been* what the example calls it. An expert that was added has
+    no name, also where another was taken away before.
     """
     if not isinstance(scenario.base, str):
         return Names()
@@ -52,10 +59,30 @@ def names_of(scenario: Scenario) -> Names:
     )
     return Names(
         features=example.features,
-        neurons=example.neurons[: fewest * now["d_ff"]] if scenario.kind.mixes else example.neurons,
+        neurons=_neurons(scenario, example, fewest),
         experts=example.experts[:fewest],
         about=example.description,
     )
+
+
+def _neurons(scenario: Scenario, example: Example, n_experts: int) -> tuple[str, ...]:
+    """What each neuron does, in the order in which `Example.neurons` has them; of a mixture's experts the first ones."""
+    if not example.neurons:
+        ffn, _ = scenario.without_strengths().build()
+        named = example.features and isinstance(ffn, FFN)
+        return tuple(matches(ffn, j, example.features) for j in range(ffn.d_ff)) if named else ()
+    arrays, start = scenario.arrays, scenario.start().arrays
+    differs = []
+    for name, axes in scenario.kind.axes.items():
+        if "d_ff" in axes:
+            now, then = arrays[name], start[name]
+            if scenario.kind.mixes:
+                n = min(n_experts, len(now), len(then))
+                now, then = now[:n], then[:n]
+            others = tuple(axis for axis, letter in enumerate(axes) if letter not in ("n_experts", "d_ff"))
+            differs.append((now != then).any(axis=others).ravel())
+    changed = np.any(differs, axis=0)
+    return tuple(f"was: {job}" if c else job for job, c in zip(example.neurons, changed, strict=False))
 
 
 def _flat(edits: Iterable[Edit]) -> Iterator[Edit]:

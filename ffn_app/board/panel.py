@@ -36,6 +36,8 @@ class Panel:
     remark: str = ""
     idle: bool = False
     """Whether it only says how to begin."""
+    neuron: int | None = None
+    """The neuron that it follows from key to value."""
 
 
 def panel(
@@ -151,6 +153,7 @@ def _neuron(trace: Trace | GatedTrace, position: int, j: int, title: str) -> Pan
         remark=_gated_remark(trace, position, j)
         if isinstance(trace, GatedTrace)
         else _neuron_remark(trace, hidden.value, fires.value),
+        neuron=j,
     )
 
 
