@@ -2,8 +2,8 @@
 
 From the key or mouse event in Chromium to the frame in which the chart stands drawn anew with other numbers or marks,
 with a server of its own, on the random networks with 16 positions, the dense one 128 to 512. Of the charts that an
-action changes the last in the part of the page that is drawn first is waited for; what elsewhere marks the same neuron
-follows. A page, an action and its chart are one line of ACTIONS.
+action changes the last in the part of the page that is drawn first is waited for, and in lines of their own the mark
+elsewhere on the page. A page, an action and its chart are one line of ACTIONS.
 """
 
 import statistics
@@ -115,7 +115,9 @@ CURVES, POSITIONS = "/curves?ex=random&n=2", "/positions?ex=random"
 STRENGTH, KEPT = move_slider("Strength of neuron 2"), move_slider("Neurons kept")
 ACTIONS = (
     Action(MEMORIES, "neuron chosen from the list", choose_from_list, "keydown", ": hidden"),
+    Action(MEMORIES, "the same, its mark elsewhere", choose_from_list, "keydown", "Which memories fire"),
     Action(MEMORIES, "cell of the heatmap pressed", press_heatmap, "mouseup", "as a sum"),
+    Action(MEMORIES, "the same, its mark", press_heatmap, "mouseup", "Which memories fire"),
     Action(MEMORIES, "strength moved", STRENGTH, "keydown", "as a sum"),
     Action(MEMORIES, "number kept moved", KEPT, "keydown", "as a sum"),
     Action(CURVES, "neuron chosen from the list", choose_from_list, "keydown", "Before and after"),
