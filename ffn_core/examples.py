@@ -23,7 +23,8 @@ class Example:
     """A network and an input x [positions, d_model], with one word for each position.
 
     `ffn` is an FFN, a GatedFFN or an MoE. `features` names the coordinates of x, `neurons` the job of each neuron and
-    `experts` that of each expert, where they have a meaning; the neurons of a mixture come expert by expert.
+    `experts` that of each expert, where they have a meaning; the neurons of a mixture come expert by expert. `wanted` is
+    the output [positions, d_model] of an example that is made to give a certain one, for a class to break and mend.
     """
 
     name: str
@@ -36,12 +37,15 @@ class Example:
     features: tuple[str, ...] = ()
     neurons: tuple[str, ...] = ()
     experts: tuple[str, ...] = ()
+    wanted: Array | None = None
 
     def __post_init__(self) -> None:
-        """Keep a read-only copy of x."""
-        x = as_numbers("x", self.x).copy()
-        x.setflags(write=False)
-        object.__setattr__(self, "x", x)
+        """Keep read-only copies of x and of the output that is wanted."""
+        for name in ("x", "wanted"):
+            if (given := getattr(self, name)) is not None:
+                array = as_numbers(name, given).copy()
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
 
 
 def _lesson() -> Example:
@@ -98,6 +102,7 @@ def _memories() -> Example:
         x=np.array([[1.0, -1.0]]),
         words=("token 0",),
         features=("x1", "x2"),
+        wanted=np.array([[0.0, 2.0]]),  # as the lesson traces it
     )
 
 
@@ -122,6 +127,7 @@ def _and_gate() -> Example:
         x=np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]], dtype=np.float64),
         words=("0 0", "0 1", "1 0", "1 1"),
         features=("a", "b", "a and b"),
+        wanted=np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]], dtype=np.float64),
     )
 
 

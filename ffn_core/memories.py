@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster import hierarchy
 
-from ffn_core.activations import Array, as_numbers
+from ffn_core.activations import Array, activation, as_numbers
 from ffn_core.dense import FFN, Position, Trace
 from ffn_core.gated import GatedFFN, GatedTrace
 from ffn_core.matrix_text import short_number
@@ -165,6 +165,21 @@ def matches(ffn: FFN, neuron: int, features: Sequence[str] = ()) -> str:
         # In front of the terms, a negative number needs no brackets.
         right.insert(0, short_number(-bias))
     return f"{' + '.join(left)} > {' + '.join(right)}"
+
+
+def detects(ffn: FFN, neuron: int, features: Sequence[str] = ()) -> str:
+    """What a neuron detects, in words, from its weights and the nonlinearity: "fires where a + b > 1".
+
+    ReLU is silent elsewhere; GELU is not, and so "is positive" there, and the sigmoid "is above 0.5". See `matches`.
+    """
+    where, curve = matches(ffn, neuron, features), activation(ffn.activation)
+    always = where if where in ("always", "never") else ""
+    if curve(-1.0) == 0:
+        text = f"{always} fires" if always else "fires"
+    else:
+        above = "positive" if curve(0.0) == 0 else f"above {short_number(float(curve(0.0)))}"
+        text = f"is {always} {above}" if always else f"is {above}"
+    return text if always else f"{text} where {where}"
 
 
 def _feature(features: Sequence[str], i: int) -> str:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from ffn_app import as_wanted
 from ffn_app import memories_page as parts
 from ffn_app.board.component import render_board
 from ffn_app.board.data import fits_neuron_lines, live_board
@@ -22,5 +23,8 @@ st.caption(
     "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
     f"{drawn}"
 )
+if found := as_wanted.rows(session.present, trace):
+    st.table(found, hide_index=True, width="content")
+    st.caption(as_wanted.told(found))
 parts.who_fires(session, trace)
 parts.in_detail(session)

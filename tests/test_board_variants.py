@@ -393,11 +393,11 @@ def test_the_names_of_an_example_go_when_its_width_is_changed():
 
 def test_a_memory_that_was_broken_is_named_by_what_it_matches_now():
     gate = Scenario(base="and_gate")
-    assert names_of(gate).neuron(0) == "Neuron 0 (a + b > 1)"
-    assert names_of(gate.edit(("b1", (0,), 0.0))).neuron(0) == "Neuron 0 (a + b > 0)"
+    assert names_of(gate).neuron(0) == "Neuron 0 (fires where a + b > 1)"
+    assert names_of(gate.edit(("b1", (0,), 0.0))).neuron(0) == "Neuron 0 (fires where a + b > 0)"
     two = Scenario(base="memories").edit(("w1", (1, 1), 0.5))
-    assert names_of(two).neurons == ("x1 + x2 > 0", "x1 + 0.5·x2 > 0")
-    assert names_of(gate.edit(("strength", (0,), 0.0))).neuron(0) == "Neuron 0 (a + b > 1)", (
+    assert names_of(two).neurons == ("fires where x1 + x2 > 0", "fires where x1 + 0.5·x2 > 0")
+    assert names_of(gate.edit(("strength", (0,), 0.0))).neuron(0) == "Neuron 0 (fires where a + b > 1)", (
         "its key still does"
     )
 

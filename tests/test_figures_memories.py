@@ -286,7 +286,7 @@ def test_what_all_neurons_add_is_the_output_since_b2_is_0(lesson):
 def test_the_card_names_the_neuron_and_its_coordinates_as_the_example_does():
     gate = example("and_gate")
     drawing = neuron_card(gate.ffn.forward(gate.x), 3, 0, names_of(Scenario(base="and_gate")))
-    assert drawing.figure.layout.title.text == ("Neuron 0 (a + b > 1) at position 3: hidden 1, activated 1")
+    assert drawing.figure.layout.title.text == ("Neuron 0 (fires where a + b > 1) at position 3: hidden 1, activated 1")
     assert [row["coordinate"] for row in drawing.table][2] == "coordinate 2 (a and b)"
 
 

@@ -15,6 +15,7 @@ from ffn_core.memories import (
     carriers,
     contribution_norms,
     dead,
+    detects,
     matches,
     neuron_order,
     partial_sum,
@@ -273,6 +274,25 @@ def test_the_second_lessons_memories_fire_as_they_are_named():
 def test_what_a_key_matches_is_read_off_its_weights(key, bias, text):
     ffn = FFN(w1=[key], b1=[bias], w2=[[0]] * 3, b2=[0] * 3, activation="relu")
     assert matches(ffn, 0, ("a", "b")) == text
+
+
+@pytest.mark.parametrize(
+    ("activation", "bias", "text"),
+    [
+        ("relu", -1, "fires where a > 1"),
+        ("relu2", -1, "fires where a > 1"),
+        ("gelu", -1, "is positive where a > 1"),
+        ("identity", -1, "is positive where a > 1"),
+        ("sigmoid", -1, "is above 0.5 where a > 1"),
+    ],
+)
+def test_what_a_neuron_detects_is_said_as_its_nonlinearity_has_it(activation, bias, text):
+    ffn = FFN(w1=[[1]], b1=[bias], w2=[[1]], b2=[0], activation=activation)
+    assert detects(ffn, 0, ("a",)) == text
+    blind = replace(ffn, w1=np.zeros((1, 1)))
+    assert "where" not in detects(blind, 0)
+    assert "never" in detects(blind, 0)
+    assert "always" in detects(replace(blind, b1=np.ones(1)), 0)
 
 
 def test_of_a_long_key_the_greatest_weights_are_written_in_order_and_the_rest_is_counted():

@@ -8,7 +8,7 @@ import numpy as np
 from ffn_core.dense import FFN
 from ffn_core.examples import Example
 from ffn_core.examples import example as example_called
-from ffn_core.memories import matches
+from ffn_core.memories import detects
 from ffn_core.scenario import MAX_EXPERTS, Edit, Scenario
 
 
@@ -16,7 +16,7 @@ from ffn_core.scenario import MAX_EXPERTS, Edit, Scenario
 class Names:
     """What coordinates, neurons and experts stand for, where an example says so, and what the example is about.
 
-    Where an example names coordinates but no neurons, a neuron is named by what its key matches, as the weights are now.
+    Where an example names coordinates but no neurons, a neuron is named by what it detects, as the weights are now.
     The neurons of a mixture come expert by expert: `of_expert` gives those of one.
     """
 
@@ -70,7 +70,7 @@ def _neurons(scenario: Scenario, example: Example, n_experts: int) -> tuple[str,
     if not example.neurons:
         ffn, _ = scenario.without_strengths().build()
         named = example.features and isinstance(ffn, FFN)
-        return tuple(matches(ffn, j, example.features) for j in range(ffn.d_ff)) if named else ()
+        return tuple(detects(ffn, j, example.features) for j in range(ffn.d_ff)) if named else ()
     arrays, start = scenario.arrays, scenario.start().arrays
     differs = []
     for name, axes in scenario.kind.axes.items():

@@ -293,7 +293,7 @@ def test_the_slider_sets_a_strength_by_keyboard_that_a_reload_keeps(memories):
 
 def test_the_and_gate_is_broken_and_mended_by_its_bias(memories):
     visitor = memories("and_gate", "&p=1&n=0")
-    expect(visitor.chart("Neuron 0 (a + b > 1)")).to_be_visible()
+    expect(visitor.chart("Neuron 0 (fires where a + b > 1)")).to_be_visible()
     visitor.shows("output", "0 0 0")  # 0 and 1 is no
     visitor.edit("b1[0]", "0")
     visitor.shows("output", "0 0 1")  # broken: it counts
