@@ -23,8 +23,9 @@ st.caption(
     "Row j of W1 is key j, a pattern that x is compared with; column j of W2 is value j, what is written when it matches. "
     f"{drawn}"
 )
-if found := as_wanted.rows(session.present, trace):
-    st.table(found, hide_index=True, width="content")
-    st.caption(as_wanted.told(found))
+with st.container():  # keeps its place, also when it is empty, so that the charts below are not made anew
+    if found := as_wanted.rows(session.present, trace):
+        st.table(found, hide_index=True, width="content")
+        st.caption(as_wanted.told(found))
 parts.who_fires(session, trace)
 parts.in_detail(session)

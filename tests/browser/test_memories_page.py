@@ -295,10 +295,14 @@ def test_the_and_gate_is_broken_and_mended_by_its_bias(memories):
     visitor = memories("and_gate", "&p=1&n=0")
     expect(visitor.chart("Neuron 0 (fires where a + b > 1)")).to_be_visible()
     visitor.shows("output", "0 0 0")  # 0 and 1 is no
+    expect(visitor.page.get_by_text("Every output is as wanted.")).to_be_visible()
     visitor.edit("b1[0]", "0")
     visitor.shows("output", "0 0 1")  # broken: it counts
+    expect(visitor.page.get_by_text("1 of 4 outputs are as wanted.")).to_be_visible()
+    expect(visitor.chart("Neuron 0 (fires where a + b > 0)")).to_be_visible()
     visitor.edit("b1[0]", "-1")
     visitor.shows("output", "0 0 0")
+    expect(visitor.page.get_by_text("Every output is as wanted.")).to_be_visible()
     visitor.button("Position 3: 1 1").click()
     visitor.shows("output", "0 0 1")  # 1 and 1 is yes
 
