@@ -42,6 +42,7 @@ def contribution_norms(trace: AnyTrace) -> Array:
 
     It is |activated_j| · norm(value_j), so that [..., d_ff, d_model] is never held.
     """
+    _refuse_mixtures(trace)
     return _norms(trace.activated, trace.ffn.w2)
 
 
@@ -53,6 +54,7 @@ def top_neurons(trace: AnyTrace, position: Position, k: int, by: Measure = "cont
     """
     if by not in ("contribution", "activated"):
         raise ValueError(f'by must be "contribution" or "activated", got {by!r}')
+    _refuse_mixtures(trace)
     at, d_ff = trace.at(position), trace.ffn.d_ff
     if not 0 <= (number := as_index(k)) <= d_ff:
         raise ValueError(f"k must be an integer from 0 to d_ff = {d_ff}, got {k!r}")
@@ -69,6 +71,7 @@ def carriers(trace: AnyTrace, position: Position, share: float = 0.9) -> tuple[i
     """
     if not _is_number(share) or not 0 <= share <= 1:
         raise ValueError(f"share must be from 0 to 1, got {share!r}; 0.9 is 90%")
+    _refuse_mixtures(trace)
     norms = _nan_as_infinite(_norms(trace.activated[trace.at(position)], trace.ffn.w2))
     order = greatest_first(norms)
     with np.errstate(over="ignore"):
@@ -85,6 +88,7 @@ def partial_sums(trace: AnyTrace, position: Position) -> Array:
 
     Row 0 is b2, the last the output itself, to rounding.
     """
+    _refuse_mixtures(trace)
     order = list(top_neurons(trace, position, trace.ffn.d_ff))
     with np.errstate(all="ignore"):
         return np.cumsum(np.vstack([trace.ffn.b2, trace.contributions(position)[order]]), axis=0)
@@ -291,7 +295,16 @@ def as_index(number: object) -> int:
         return -1
 
 
+def _refuse_mixtures(whole: object) -> None:
+    if hasattr(whole, "experts"):  # its module is built upon this one
+        raise ValueError(
+            "a mixture of experts has no neurons of its own, each expert has some; "
+            "take one expert's network or trace, experts[e]"
+        )
+
+
 def _neurons(ffn: FFN | GatedFFN, neurons: Iterable[int]) -> list[int]:
+    _refuse_mixtures(ffn)
     indices = []
     for neuron in neurons:
         if not 0 <= (index := as_index(neuron)) < ffn.d_ff:

@@ -326,6 +326,15 @@ def test_what_is_no_number_is_refused_with_the_rule(function, arguments, says):
         function(*arguments)
 
 
+@pytest.mark.parametrize("ask", [contribution_norms, carriers, top_neurons, partial_sum, ablate, matches])
+def test_a_mixture_is_refused_with_where_its_neurons_are(ask):
+    mixture = example("experts")
+    whole = mixture.ffn if ask in (ablate, matches) else mixture.ffn.forward(mixture.x)
+    more = () if ask is contribution_norms else (0,) if ask in (carriers, ablate, matches) else (0, 1)
+    with pytest.raises(ValueError, match="experts\\[e\\]"):
+        ask(whole, *more)
+
+
 def test_a_neuron_may_come_as_any_kind_of_integer():
     ways: tuple[Any, ...] = (2, np.int64(2), np.array(2), [2], np.array([2]), {2}, iter((2,)))
     for neuron in ways:
