@@ -137,8 +137,11 @@ export function announce(choice) {
   for (const watcher of watchers) watcher({ ...choice, ...chosenSince() });
 }
 
-/** The fields of the view that a person has chosen and Python has not yet applied. */
-export const chosenSince = () => Object.assign({}, ...state.log.filter(({ event }) => event.kind === "view").map(({ event }) => event));
+/** The fields of the view that a person has chosen for this page's scenario, and Python has not yet applied. */
+export function chosenSince() {
+  const views = state.log.filter(({ event }) => event.kind === "view" && event.family === state.family);
+  return Object.assign({}, ...views.map(({ event }) => event));
+}
 
 /** What the page before this one had still to send when it went, for a page that begins with the scenario `token`. */
 function unfinished(token) {
