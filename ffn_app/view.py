@@ -33,7 +33,8 @@ class View:
     `target` say what the backward pass starts from (`ffn_core.descent.Objective`), and `entry` of which entry the
     gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open. `learning` is
     the text of the settings of the page "Learning" (`ffn_app.learning_run.Settings.text`), which reads it with care.
-    `exercise` is the one that is open, and `seed` the class number that its numbers are drawn with.
+    `exercise` is the one that is open, and `seed` the class number that its numbers are drawn with. `shuffle` is the
+    seed of the order in which positions are shuffled.
     """
 
     position: int = 0
@@ -52,6 +53,7 @@ class View:
     learning: str = ""
     exercise: str = next(iter(EXERCISES))
     seed: int = 0
+    shuffle: int = 0
 
     @property
     def objective(self) -> Objective:
@@ -79,6 +81,7 @@ class View:
             "l": self.learning or None,
             "task": None if self.exercise == View.exercise else self.exercise,
             "class": self.seed or None,
+            "o": self.shuffle or None,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -111,6 +114,7 @@ class View:
             learning=Settings.from_text(query.get("l", "")).text,
             exercise=query["task"] if query.get("task") in EXERCISES else cls.exercise,
             seed=min(MOST_SEED, number("class") or 0),
+            shuffle=min(MOST_SEED, number("o") or 0),
         )
 
     def lost(self, query: Mapping[str, str]) -> list[str]:
@@ -146,13 +150,13 @@ _VIEW_WORDS = {
     "p": "position", "n": "neuron", "s": "step", "x": "x", "q": "expert", "t": "context length",
     "d": "start of the backward pass", "i": "coordinate", "y": "target", "g": "entry", "trap": "trap",
     "l": "setting for Learning",
-    "task": "exercise", "class": "class number",
+    "task": "exercise", "class": "class number", "o": "shuffle",
 }  # fmt: skip
 """What a link says of the view, in words."""
 _UNSAID = {
     "p": "0", "n": "", "s": "", "x": "1", "q": "0", "t": str(View.length),
     "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap, "l": "",
-    "task": View.exercise, "class": "0",
+    "task": View.exercise, "class": "0", "o": "0",
 }  # fmt: skip
 """What it means that a link does not say it."""
 
@@ -225,8 +229,19 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "trap": lambda value: value in TRAPS,
     "exercise": lambda value: value in EXERCISES,
     "seed": lambda value: is_count(value) and value <= MOST_SEED,
+    "shuffle": lambda value: is_count(value) and value <= MOST_SEED,
 }
 """What a visitor may set of a View, each with what is a sound value of it."""
 
-NOT_OF_THE_EXAMPLE = ("compare", "length", "causal", "start", "trap", "exercise", "seed", "learning")
+NOT_OF_THE_EXAMPLE = (
+    "compare",
+    "length",
+    "causal",
+    "start",
+    "trap",
+    "exercise",
+    "seed",
+    "shuffle",
+    "learning",
+)
 """What stays of a view when another example is chosen."""
