@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ffn_app.learning_run import Settings
+from ffn_core.activations import ACTIVATIONS
 from ffn_core.bases import MAX_D_MODEL
 from ffn_core.counting import MAX_CONTEXT
 from ffn_core.descent import STARTS as OBJECTIVES
@@ -22,6 +23,8 @@ Looked = Scenario | ShapeScenario
 MOST_READING = 100.0
 MOST_SEED = 9999
 MOST_TARGET = 1000.0
+NO_CURVES = "none"
+"""How a link says that no curve is chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,9 @@ class View:
     gradient is explained (`ffn_core.explain_backward.Entry.text`). `trap` is the one that is open. `learning` is
     the text of the settings of the page "Learning" (`ffn_app.learning_run.Settings.text`), which reads it with care.
     `exercise` is the one that is open, and `seed` the class number that its numbers are drawn with. `shuffle` is the
-    seed of the order in which positions are shuffled.
+    seed of the order in which positions are shuffled. `curves` are the nonlinearities that are drawn beside each other,
+    from one x to another of `span`; `pair` are the two whose difference is, and `falling` says whether the bars of the
+    neurons are sorted, largest first.
     """
 
     position: int = 0
@@ -54,6 +59,10 @@ class View:
     exercise: str = next(iter(EXERCISES))
     seed: int = 0
     shuffle: int = 0
+    curves: tuple[str, ...] = ("relu", "gelu")
+    span: tuple[float, float] = (-4.0, 4.0)
+    pair: tuple[str, str] = ("gelu", "gelu_tanh")
+    falling: bool = False
 
     @property
     def objective(self) -> Objective:
@@ -82,6 +91,10 @@ class View:
             "task": None if self.exercise == View.exercise else self.exercise,
             "class": self.seed or None,
             "o": self.shuffle or None,
+            "f": None if self.curves == View.curves else ",".join(self.curves) or NO_CURVES,
+            "a": None if self.span == View.span else ",".join(f"{end:g}" for end in self.span),
+            "k": None if self.pair == View.pair else ",".join(self.pair),
+            "b": 1 if self.falling else None,
         }
         return {name: str(value) for name, value in query.items() if value is not None}
 
@@ -102,7 +115,7 @@ class View:
             neuron=number("n"),
             step=number("s"),
             compare=number("c") == 1,
-            reading=max(-MOST_READING, min(MOST_READING, reading)),
+            reading=max(-MOST_READING, min(MOST_READING, reading)) + 0.0,  # which makes -0.0 a plain 0.0
             expert=number("q") or 0,
             length=max(1, min(MAX_CONTEXT, number("t") or cls.length)),
             causal=number("h") == 1,
@@ -115,6 +128,10 @@ class View:
             exercise=query["task"] if query.get("task") in EXERCISES else cls.exercise,
             seed=min(MOST_SEED, number("class") or 0),
             shuffle=min(MOST_SEED, number("o") or 0),
+            curves=_curves_of(query.get("f", "")),
+            span=_span_of(query.get("a", "")),
+            pair=_pair_of(query.get("k", "")),
+            falling=number("b") == 1,
         )
 
     def lost(self, query: Mapping[str, str]) -> list[str]:
@@ -151,12 +168,14 @@ _VIEW_WORDS = {
     "d": "start of the backward pass", "i": "coordinate", "y": "target", "g": "entry", "trap": "trap",
     "l": "setting for Learning",
     "task": "exercise", "class": "class number", "o": "shuffle",
+    "f": "choice of curves", "a": "range of x", "k": "pair of curves", "b": "order of the bars",
 }  # fmt: skip
 """What a link says of the view, in words."""
 _UNSAID = {
     "p": "0", "n": "", "s": "", "x": "1", "q": "0", "t": str(View.length),
     "d": View.start, "i": "0", "y": "", "g": "", "trap": View.trap, "l": "",
     "task": View.exercise, "class": "0", "o": "0",
+    "f": ",".join(View.curves), "a": "-4,4", "k": ",".join(View.pair), "b": "0",
 }  # fmt: skip
 """What it means that a link does not say it."""
 
@@ -203,6 +222,45 @@ def _without_trailing_zeros(target: tuple[float, ...]) -> tuple[float, ...]:
     return target[:n]
 
 
+def _curves_of(text: str) -> tuple[str, ...]:
+    """The nonlinearities of a list in a link; the usual ones where one is unknown or comes twice."""
+    if text == NO_CURVES:
+        return ()
+    names = tuple(text.split(","))
+    return names if _are_curves(names) else View.curves
+
+
+def _pair_of(text: str) -> tuple[str, str]:
+    names = tuple(text.split(","))
+    return (names[0], names[1]) if _is_pair(names) else View.pair
+
+
+def _span_of(text: str) -> tuple[float, float]:
+    """The two ends of a range in a link; the usual ones where that is none."""
+    try:
+        ends = tuple(parse_number(end) + 0.0 for end in text.split(",", 2))
+    except ValueError:
+        return View.span
+    return (ends[0], ends[1]) if _is_span(ends) else View.span
+
+
+def _are_curves(value: Any) -> bool:
+    return type(value) is tuple and set(value) <= ACTIVATIONS.keys() and len(set(value)) == len(value)
+
+
+def _is_pair(value: Any) -> bool:
+    return type(value) is tuple and len(value) == 2 and set(value) <= ACTIVATIONS.keys()
+
+
+def _is_span(value: Any) -> bool:
+    return (
+        type(value) is tuple
+        and len(value) == 2
+        and all(type(end) in (int, float) and abs(end) <= MOST_READING for end in value)
+        and value[0] < value[1]
+    )
+
+
 def _is_entry(text: str, scenario: Scenario) -> bool:
     """Whether a dense scenario has that entry; gradients of other networks are not drawn."""
     return scenario.family == "dense" and read_entry(text, scenario.build()[0]) is not None
@@ -230,6 +288,10 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "exercise": lambda value: value in EXERCISES,
     "seed": lambda value: is_count(value) and value <= MOST_SEED,
     "shuffle": lambda value: is_count(value) and value <= MOST_SEED,
+    "curves": _are_curves,
+    "span": _is_span,
+    "pair": _is_pair,
+    "falling": lambda value: type(value) is bool,
 }
 """What a visitor may set of a View, each with what is a sound value of it."""
 
@@ -243,5 +305,10 @@ NOT_OF_THE_EXAMPLE = (
     "seed",
     "shuffle",
     "learning",
+    "reading",
+    "curves",
+    "span",
+    "pair",
+    "falling",
 )
 """What stays of a view when another example is chosen."""
