@@ -10,6 +10,7 @@ import pytest
 from ffn_core.dense import FFN
 from ffn_core.examples import EXAMPLES
 from ffn_core.positionwise import (
+    another_shuffle,
     as_convolution,
     causal_average,
     convolution,
@@ -18,6 +19,7 @@ from ffn_core.positionwise import (
     shuffle_order,
     shuffled,
     starting_point,
+    telling_coordinate,
     tolerances,
 )
 from ffn_core.scenario import RandomBase, Scenario
@@ -76,16 +78,107 @@ def test_traces_of_different_shapes_are_not_compared():
 # Equal means within a tolerance (case N9)
 
 
-def test_a_position_alone_and_in_a_batch_agree_in_float32_to_a_few_millionths_but_not_by_equality():
+def network_of_case_n9():
     ffn = FFN.random(768, 3072, dtype=np.float32)
-    x = np.random.default_rng(0).standard_normal((16, 768)).astype(np.float32)
-    together = ffn.forward(x)
-    alone = np.concatenate([ffn.forward(row[np.newaxis]).output for row in x])
+    return ffn.forward(np.random.default_rng(0).standard_normal((16, 768)).astype(np.float32))
+
+
+def test_a_position_alone_and_in_a_batch_agree_in_float32_to_a_few_millionths_but_not_by_equality():
+    together = network_of_case_n9()
+    alone = np.concatenate([together.ffn.forward(row[np.newaxis]).output for row in together.x])
     comparison = same(together, alone)
     assert comparison
     assert comparison.difference < 1e-5  # about 2e-6, and whether it is 0 depends on the machine
-    assert comparison.tolerance < 1e-3, "a looser tolerance would let mixing pass"
-    assert not same(together, alone + np.float32(1e-3))
+    assert same(together, as_convolution(together.ffn, together.x))
+
+
+@pytest.mark.parametrize("position", range(16))
+def test_a_ten_thousandth_added_to_one_number_of_768_to_3072_is_no_rounding(position):
+    trace = network_of_case_n9()
+    other = trace.output.copy()
+    other[position, 100] += np.float32(1e-4)
+    comparison = same(trace, other)
+    assert not comparison
+    assert comparison.difference == pytest.approx(1e-4, rel=0.01)
+    assert comparison.text.startswith("a difference of 0.0001, more than the tolerance of ")
+
+
+def halves(n):
+    return np.where(np.arange(n) < n // 2, 1.0, -1.0)
+
+
+def alternating(n):
+    return np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+
+
+KINDS = {
+    "random": lambda w1, w2, x: (w1, w2, x),
+    "of one sign": lambda w1, w2, x: (abs(w1), abs(w2), abs(x)),
+    "badly scaled": lambda w1, w2, x: (w1 * 10.0 ** (np.arange(len(w1)) % 7 - 3)[:, None], w2, x),
+    "cancelling by halves": lambda w1, w2, x: (abs(w1), abs(w2) * halves(len(w1)), abs(x)),
+    "cancelling in turn": lambda w1, w2, x: (abs(w1), abs(w2) * alternating(len(w1)), abs(x)),
+    "cancelling in hidden": lambda w1, w2, x: (1e6 * abs(w1) * halves(w1.shape[1]), w2, abs(x)),
+    "one number": lambda w1, w2, x: (np.full_like(w1, 0.1), np.full_like(w2, 0.1), np.full_like(x, 1.1)),
+    "like neurons": lambda w1, w2, x: (np.full_like(w1, 0.1), np.full_like(w2, 0.1), x),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sizes", [(8, 32), (128, 512)])
+@pytest.mark.parametrize("activation", ["gelu", "relu2"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rounding_is_never_taken_for_a_change(kind, activation, sizes, dtype):
+    d_model, d_ff = sizes
+    for seed in range(3):
+        random = FFN.random(d_model, d_ff, seed=seed)
+        x = np.random.default_rng(seed).standard_normal((6, d_model))
+        w1, w2, x = KINDS[kind](random.w1, random.w2, x)
+        weights = {"w1": w1, "b1": random.b1, "w2": w2, "b2": random.b2}
+        ffn = FFN(**{name: array.astype(dtype) for name, array in weights.items()}, activation=activation)
+        x = x.astype(dtype)
+        trace = ffn.forward(x)
+        assert same(trace, np.concatenate([ffn.forward(row[np.newaxis]).output for row in x]))
+        assert same(trace, as_convolution(ffn, x))
+        assert shuffled(ffn, x, [5, 2, 0, 1, 4, 3]).comparison
+        if dtype == np.float32:
+            exact = FFN(**{name: getattr(ffn, name).astype(float) for name in weights}, activation=activation)
+            assert same(trace, exact.forward(x.astype(float)).output)
+
+
+def test_huge_numbers_at_one_position_do_not_hide_a_change_at_another():
+    x = EXAMPLES["cat"].x.copy()
+    x[0, 0] = 1e16
+    ffn, before = EXAMPLES["cat"].ffn, x.copy()
+    x[1, 0] += 0.5
+    effect = effect_of(ffn.forward(before), ffn.forward(x))
+    for stage in (effect.hidden, effect.activated, effect.output):
+        assert (stage != 0).tolist() == [False, True, False]
+    for stage in ("hidden", "activated", "output"):
+        assert effect.tolerances[stage].shape == (3,)
+        assert effect.tolerances[stage][0] > 1
+        assert effect.tolerances[stage][1] < 1e-12
+
+
+def test_a_comparison_tells_of_the_position_that_is_beyond_its_tolerance_though_another_differs_more():
+    trace = SMALL.forward([[1e16, 1.0], [1.0, 1.0]])
+    other = trace.output + np.array([[4.0, 0.0], [0.5, 0.0]])  # 4 is rounding of 1e16, 0.5 none of 2
+    comparison = same(trace, other)
+    assert not comparison
+    assert comparison.difference == 0.5
+    assert comparison.tolerance < 1e-14
+    agreeing = same(trace, trace.output + np.array([[4.0, 0.0], [0.0, 0.0]]))
+    assert agreeing
+    assert (agreeing.difference, agreeing.tolerance > 4) == (4, True)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_no_square_overflows_or_is_lost_in_a_tolerance(size):
+    trace = FFN(w1=[[1.0]], b1=[0], w2=[[1.0]], b2=[0], activation="relu").forward([[size]])
+    assert 1e-16 < tolerances(trace)["output"].item() / size < 1e-14
+
+
+def test_no_positions_agree():
+    assert same(SMALL.forward(np.ones((0, 2))), np.ones((0, 2)))
 
 
 def test_the_tolerance_is_as_much_coarser_as_the_precision():
@@ -105,13 +198,15 @@ def test_the_tolerance_follows_the_numbers_that_are_added_up_and_not_their_sum()
 
 
 def test_each_stage_has_the_tolerance_of_its_own_sum_and_of_those_before():
-    # hidden = 3 · 2 + 1 = 7, activated = 7² = 49 with slope 14, output = 2 · 49 - 3.
+    # hidden = 3 · 2 + 1 = 7, activated = 7² = 49 with slope 14, output = 2 · 49 - 3 = 95: each a sum of two numbers,
+    # off by 3 eps sqrt(2) times hypot(sum, root of the squares).
     trace = FFN(w1=[[3.0]], b1=[1.0], w2=[[2.0]], b2=[-3.0], activation="relu2").forward([[2.0]])
-    found = {stage: tolerance / 2.0**-52 for stage, tolerance in tolerances(trace).items()}
+    found = {stage: tolerance.item() / 2.0**-52 for stage, tolerance in tolerances(trace).items()}
     assert found["x"] == 0  # given, not computed
-    assert found["hidden"] == pytest.approx(2**0.5 * 7)
-    assert found["activated"] == pytest.approx(14 * 2**0.5 * 7 + 4 * 49)
-    assert found["output"] == pytest.approx(2 * found["activated"] + 2**0.5 * (98 + 3))
+    assert found["hidden"] == pytest.approx(3 * 2**0.5 * (7**2 + 6**2 + 1) ** 0.5)
+    assert found["activated"] == pytest.approx(14 * found["hidden"] + 4 * 49)
+    own = 3 * 2**0.5 * (95**2 + 98**2 + 3**2) ** 0.5
+    assert found["output"] == pytest.approx(((2 * found["activated"]) ** 2 + own**2) ** 0.5)
 
 
 def test_what_cancels_in_hidden_is_rounded_in_the_output_too():
@@ -169,6 +264,20 @@ def test_a_seed_gives_one_order_and_never_the_order_as_it_is():
     assert orders == [shuffle_order(3, seed).tolist() for seed in range(40)]
     assert {tuple(order) for order in orders} == {(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)}
     assert shuffle_order(2, 0).tolist() == shuffle_order(2, 1).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("n_positions", [3, 4, 16])
+def test_another_shuffle_is_another_order_every_time_and_comes_around(n_positions):
+    seed = 0
+    for _ in range(30):
+        after = another_shuffle(n_positions, seed, n_seeds=20)
+        assert 0 <= after < 20
+        assert shuffle_order(n_positions, after).tolist() != shuffle_order(n_positions, seed).tolist()
+        seed = after
+
+
+def test_two_positions_have_no_other_order_than_one():
+    assert another_shuffle(2, 5, n_seeds=20) == 5
 
 
 def test_one_position_cannot_be_shuffled():
@@ -265,6 +374,28 @@ def test_with_mixing_an_edit_reaches_every_later_position_and_no_earlier_one():
 def test_a_vector_has_no_positions_to_average():
     with pytest.raises(ValueError, match=r"x must be \[..., positions, d_model\], got \[2\]"):
         causal_average([1.0, 2.0])
+
+
+# How far a change goes
+
+
+def test_the_last_stage_that_changed_is_told_for_every_position():
+    # Key 0 reads the first number, and its value is 0; key 1 reads the second and fires above 9; none reads the third.
+    ffn = FFN(
+        w1=[[1, 0, 0], [0, 1, 0]], b1=[0, -9], w2=[[0, 1.0], [0, 0], [0, 0]], b2=[0, 0, 0], activation="relu"
+    )
+    x = np.ones((5, 3))
+    after = x + np.array([[0, 0, 0], [0, 0, 5], [0, 1, 0], [1, 0, 0], [0, 20, 0]])
+    effect = effect_of(ffn.forward(x), ffn.forward(after))
+    assert effect.last_changed.tolist() == [-1, 0, 1, 2, 3]
+
+
+def test_the_telling_coordinate_is_the_first_that_reaches_the_output():
+    ffn = FFN(
+        w1=[[0, 1.0, 1.0]], b1=[0], w2=[[1.0], [0], [0]], b2=[0, 0, 0], activation="relu"
+    )  # no key reads the first
+    assert telling_coordinate(ffn, [[1.0, 1.0, 1.0]], 0) == 1
+    assert telling_coordinate(ffn, [[1.0, 1.0, 1.0], [0, -9, 0]], 1) == 0  # there ReLU stops every one
 
 
 # The scenario before x was edited
