@@ -43,11 +43,15 @@ function changes(before, now) {
   return Object.fromEntries([...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(now[key])).map((key) => [key, now[key] ?? null]));
 }
 
-/** The layout with its first shape at the neuron and position that are followed; `columns` holds each neuron's place. */
+/**
+ * The layout with its first shape at the neuron and position that are followed, and a shape named "neuron" at that
+ * neuron; `columns` holds each neuron's place.
+ */
 function marked({ shapes: [mark, ...others], ...layout }, columns, { neuron, position }) {
   const at = columns[neuron];
-  const there = { visible: true, x0: at - 0.5, x1: at + 0.5, y0: position - 0.5, y1: position + 0.5 };
-  return { ...layout, shapes: [{ ...mark, ...(at === undefined ? { visible: false } : there) }, ...others] };
+  const across = at === undefined ? { visible: false } : { visible: true, x0: at - 0.5, x1: at + 0.5 };
+  const moved = others.map((shape) => (shape.name === "neuron" ? { ...shape, ...across } : shape));
+  return { ...layout, shapes: [{ ...mark, ...across, y0: position - 0.5, y1: position + 0.5 }, ...moved] };
 }
 
 class Plot {
