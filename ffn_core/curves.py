@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from ffn_core.activations import Array, activation, short
 from ffn_core.dense import FFN
+from ffn_core.matrix_text import full_number
 
 _REACH = 10.0  # every dip and every steepest place of the table is well within
 _GRID = 20_001
@@ -58,6 +59,24 @@ def greatest_difference(a: str, b: str, low: float, high: float) -> tuple[float,
     last = int(np.flatnonzero(y <= y.min() * (1 - 1e-9))[-1])
     place, least = _lowest_near(last, x, closeness, slope)
     return place, -least
+
+
+def chance_below(x: float) -> float:
+    """Φ(x), the chance that a standard normal number is below x: exact GELU is x times that."""
+    return float(special.ndtr(x))
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """`value` in so many significant digits, with U+2212 as the minus.
+
+    A number that was rounded keeps its zeros, `−0.1700`, which say how far it is known; one that needs fewer digits is
+    exact without them, `0.5`.
+    """
+    value = value + 0.0  # which makes -0.0 a plain 0.0
+    if float(f"{value:.{digits}g}") == value:
+        return full_number(value)
+    mantissa, _, exponent = f"{value:#.{digits}g}".partition("e")
+    return (mantissa.removesuffix(".") + (f"e{int(exponent)}" if exponent else "")).replace("-", "−")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +165,7 @@ def _below_zero(name: str) -> _Row:
     elif most == np.inf:
         text = "pass through, however large"
     elif dip:
-        text = f"pass through as at most {short(most)} in magnitude, from x = {short(dip[0])}"
+        text = f"pass through as at most {significant(most)} in magnitude, from x = {short(dip[0])}"
     else:
         text = f"pass through as less than {short(most)} in magnitude"
     return "negative inputs", text, (most,)

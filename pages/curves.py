@@ -18,6 +18,7 @@ neurons_of_the_network(session)
 
 st.header("The lesson's tables beside the computed numbers")
 st.table(tables.lesson_rows(), hide_index=True)
+st.caption(tables.lesson_words())
 st.table(tables.property_rows(), hide_index=True)
 
 none = st.expander(
@@ -25,7 +26,7 @@ none = st.expander(
 )
 if none.open:
     with none:
-        st.write(tables.WITHOUT)
+        st.write(tables.without_nonlinearity(ffn))
         linear = linear_map(ffn)
         matrix, words = st.columns(2)
         with matrix:

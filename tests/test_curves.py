@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ffn_core import ACTIVATIONS, FFN, activation, example
-from ffn_core.curves import greatest_difference, linear_map, minimum, properties, steepest
+from ffn_core.curves import (
+    chance_below,
+    greatest_difference,
+    linear_map,
+    minimum,
+    properties,
+    significant,
+    steepest,
+)
 
 EVERY = pytest.mark.parametrize("name", ACTIVATIONS)
 
@@ -109,6 +117,25 @@ def test_names_from_published_configs_are_understood():
     assert [row.computed for row in properties("swish")] == [row.computed for row in properties("silu")]
     with pytest.raises(ValueError, match="no activation is called 'gleu'"):
         minimum("gleu")
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (-0.17004, 4, "−0.1700"),  # rounded: its zeros say how far it is known
+        (0.5, 4, "0.5"),  # exact
+        (-0.0, 4, "0"), (100.0, 4, "100"), (1.41421356, 5, "1.4142"), (-2.69894, 6, "−2.69894"),
+        (12345.6, 4, "1.235e4"), (1.5e-7, 4, "1.5e−7"), (1.50001e-7, 4, "1.500e−7"), (1234.5678, 4, "1235"),
+    ],
+)  # fmt: skip
+def test_a_rounded_number_keeps_its_zeros_and_an_exact_one_has_none(value, digits, text):
+    assert significant(value, digits) == text
+
+
+def test_gelu_is_its_input_times_the_chance_of_being_below_it():
+    assert chance_below(0.0) == 0.5
+    assert chance_below(1.0) == pytest.approx(0.841344746069, abs=1e-12)  # case N1
+    assert -3 * chance_below(-3.0) == pytest.approx(-0.004049694095, abs=1e-12)
 
 
 # The lesson's table of properties

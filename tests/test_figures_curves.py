@@ -5,7 +5,7 @@ import pytest
 
 from ffn_app import curve_tables
 from ffn_app.board.names import names_of
-from ffn_app.figures.curves import LINES, MOST_CELLS, bell, curve_panels, one_matrix
+from ffn_app.figures.curves import LINES, MOST_CELLS, bell, curve_panels, gelu_as_product, one_matrix
 from ffn_app.figures.neurons import before_and_after, neurons_on_curve
 from ffn_core import ACTIVATIONS, FFN, example
 from ffn_core.curves import linear_map
@@ -85,14 +85,32 @@ def test_the_greatest_difference_of_exact_and_tanh_gelu_is_marked_on_both_sides(
     # Case N1: 4.732355e-4 at abs(x) = 2.69894.
     assert (left[0], right[0]) == pytest.approx((-2.69894, 2.69894), abs=6e-6)
     assert [abs(y) for _, y, _ in (left, right)] == pytest.approx([4.732355e-4] * 2, abs=6e-11)
-    assert right[2] == "greatest: 0.000473 at x = ±2.699"
+    assert right[2] == "greatest |GELU − GELU tanh|: 0.000473 at x = ±2.699", (
+        "it is below 0: the size is told"
+    )
+    [written] = panels().figure.layout.annotations
+    assert written.text == right[2]
+
+
+@pytest.mark.parametrize(
+    ("pair", "low", "told"),
+    [
+        (("gelu", "gelu"), -4, "GELU − GELU: no difference"),
+        (("relu", "identity"), 0, "ReLU − identity: no difference in this range"),
+    ],
+)
+def test_where_two_do_not_differ_no_place_is_marked(pair, low, told):
+    drawing = panels(pair=pair, low=low)
+    assert drawing.figure.layout.annotations[0].text == told
+    assert marks(drawing, "y3") == []
+    assert drawing.text.endswith(f"and {told}.")
 
 
 def test_the_mark_on_the_other_side_needs_that_side_in_the_range():
     # GELU - ReLU is even; its greatest is at GELU's dip, where ReLU is 0 (case N10), and at +0.75, outside.
     [(x, y, text)] = marks(panels(high=0.5, pair=("gelu", "relu")), "y3")
     assert (x, y) == pytest.approx((-0.7517915247, -0.1699712075), abs=1e-9)
-    assert text == "greatest: 0.17 at x = −0.7518"
+    assert text == "greatest |GELU − ReLU|: 0.17 at x = −0.7518"
 
 
 def test_dip_corner_and_steepest_place_are_marked_where_the_cases_say():
@@ -118,8 +136,71 @@ def test_the_reading_is_a_dot_on_every_line_and_the_first_shape():
     assert dots(drawing, "y2") == [(1, 1), (1, pytest.approx(1.0833154706, abs=1e-10))]  # Phi(1) + phi(1)
     [(x, difference)] = dots(drawing, "y3")
     assert (x, difference) == (1, pytest.approx(0.841344746069 - 0.841191990608, abs=1e-12))
-    assert drawing.figure.layout.meta == {"drag": "reading"}
+    assert drawing.figure.layout.meta == {"drag": "reading", "step": 0.01, "within": [-4, 4]}
     assert drawing.figure.layout.shapes[0].x0 == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(-4, 4, 0.01), (0, 1, 0.01), (0.5, 1, 0.001), (-50, 50, 1), (0, 99, 0.1)]
+)
+def test_a_drag_goes_in_steps_of_a_hundredth_of_the_ranges_power_of_ten(low, high, step):
+    meta = panels(low=low, high=high, reading=0.75).figure.layout.meta
+    assert meta["step"] == pytest.approx(step, rel=1e-12)
+    assert meta["within"] == [low, high]
+
+
+def test_a_press_gives_a_number_that_a_hand_would_set_and_never_one_beyond_the_range():
+    for line in lines(panels(low=-4.1234, high=3.4567), "y"):
+        places = list(line.customdata)
+        assert (places[0], places[-1]) == (-4.12, 3.4567)
+        assert places[1:-1] == [round(place, 2) for place in places[1:-1]]
+
+
+# The network's own
+
+
+def test_the_networks_own_nonlinearity_is_drawn_though_it_was_not_chosen_and_named_as_its():
+    *_, own = lines(panels(own="silu"), "y")
+    assert own.name == "SiLU (this network's)"
+    assert read(own, 1) == pytest.approx(0.731058578630, abs=1e-12)  # the logistic function of 1
+    assert len(lines(panels(own="silu"), "y2")) == 3
+    assert "SiLU (this network's)" in panels(own="silu").text
+
+
+def test_the_networks_own_nonlinearity_is_named_once_where_it_was_chosen():
+    assert [line.name for line in lines(panels(own="gelu"), "y")] == ["ReLU", "GELU (this network's)"]
+
+
+# What is written into the panels
+
+
+def written(drawing, axis):
+    [trace] = [
+        trace
+        for trace in drawing.figure.data
+        if trace.marker.symbol == "diamond-open" and (trace.yaxis or "y") == axis
+    ]
+    return [text.replace("<br>", "").strip() for text in trace.text if text]
+
+
+def test_gelus_dip_and_steepest_slope_are_written_where_nobody_can_point_at_them():
+    assert written(panels(), "y") == ["lowest: −0.16997"]  # case N10
+    assert written(panels(), "y2") == ["slope 1.1289"]  # case N11
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"names": ("gelu", "sigmoid")},
+        {"names": ("relu", "gelu_tanh")},
+        {"own": "tanh"},
+        {"low": -1},
+        {"high": 2},
+    ],
+)
+def test_nothing_is_written_on_other_curves_or_over_the_edge(more):
+    drawing = panels(**more)
+    assert written(drawing, "y") == written(drawing, "y2") == []
 
 
 def test_a_press_on_a_curve_reads_it_there():
@@ -180,8 +261,8 @@ def test_the_shaded_area_is_the_probability_that_gelu_multiplies_by(x, share):
 
 def test_the_bell_curve_says_that_gelu_is_x_times_the_area():
     drawing = bell(-1.0)
-    assert "GELU(−1) = −1 × 0.159 = −0.159" in drawing.text
-    assert drawing.figure.layout.title.text.startswith("Shaded: Φ(−1) = 0.159")
+    assert "GELU(−1) = −1 × 0.1587 = −0.1587" in drawing.text  # case N1
+    assert drawing.figure.layout.title.text == "Shaded: Φ(−1) = 0.1587"
     assert drawing.figure.layout.shapes[0].x0 == -1
 
 
@@ -189,6 +270,16 @@ def test_the_bell_curve_says_that_gelu_is_x_times_the_area():
 def test_a_far_reading_stays_in_sight_on_the_bell_curve(x):
     low, high = bell(x).figure.layout.xaxis.range
     assert low < x < high
+
+
+def test_gelu_is_worked_out_as_a_product():
+    assert gelu_as_product(1.0) == "GELU(1) = 1 × 0.8413 = 0.8413"
+    assert gelu_as_product(-0.0) == "GELU(0) = 0 × 0.5 = 0"
+
+
+def test_a_drag_on_the_bell_curve_stays_where_the_reading_may_be():
+    assert bell(1.0).figure.layout.meta["within"] == [-4, 4]
+    assert bell(100.0).figure.layout.meta["within"] == [-100, 100]
 
 
 # Neurons on the curve
@@ -274,6 +365,16 @@ def test_the_bars_of_512_neurons_leave_no_gaps_and_are_all_there(big):
     assert np.all(np.diff(before.y) <= 0)
 
 
+@pytest.mark.parametrize(("neuron", "anchor"), [(0, "left"), (256, "center"), (511, "right")])
+def test_the_name_of_the_followed_neuron_stands_inside_also_at_the_ends(big, neuron, anchor):
+    _, name = before_and_after(big, 0, neuron=neuron).figure.layout.shapes
+    assert (name.label.text, name.label.xanchor) == (f"neuron {neuron}", anchor)
+
+
+def test_no_line_runs_through_the_bar_of_neuron_0(lesson):
+    assert before_and_after(lesson, 0).figure.layout.xaxis.zeroline is False
+
+
 # Without a nonlinearity
 
 
@@ -342,16 +443,29 @@ def test_every_curve_is_read_at_once():
     assert rows[0]["slope"] == "0"
 
 
+def test_the_networks_own_nonlinearity_is_read_too():
+    rows = curve_tables.reading_rows(("relu",), ("gelu", "gelu_tanh"), 1.0, "silu")
+    assert (rows[1]["curve"], rows[1]["value"]) == ("SiLU (this network's)", "0.7311")
+
+
 def test_the_lessons_table_is_right_for_the_tanh_form_and_differs_twice_from_the_exact_one():
     rows = curve_tables.lesson_rows()
     assert [row["x"] for row in rows] == ["−2", "−1", "−0.5", "0", "0.5", "1", "2"]
-    assert [row["GELU, the lesson prints"] for row in rows] == [
+    assert [row["lesson: GELU"] for row in rows] == [
         "−0.045", "−0.159", "−0.154", "0.0", "0.346", "0.841", "1.955",
     ]  # fmt: skip
-    assert {row["x"]: row["differs"] for row in rows if row["differs"]} == {
-        "−2": "GELU rounds to −0.046",
-        "2": "GELU rounds to 1.954",
-    }
+    marked = [(row["x"], column, cell) for row in rows for column, cell in row.items() if "≠" in cell]
+    assert marked == [("−2", "GELU", "**≠\u00a0−0.04550**"), ("2", "GELU", "**≠\u00a01.954**")]
+    assert "GELU(−2) rounds to −0.046, not to −0.045; GELU(2) rounds to 1.954, not to 1.955." in (
+        curve_tables.lesson_words()
+    )
+
+
+def test_identity_is_only_offered_where_it_is_not_chosen():
+    lesson, plain = (Scenario(activation=name).build()[0] for name in ("gelu", "identity"))
+    assert "Choose identity" in curve_tables.without_nonlinearity(lesson)
+    assert "Choose identity" not in curve_tables.without_nonlinearity(plain)
+    assert curve_tables.without_nonlinearity(plain).endswith("This network is so now.")
 
 
 def test_a_property_that_the_lesson_puts_too_simply_is_marked_and_explained():
@@ -364,8 +478,15 @@ def test_a_property_that_the_lesson_puts_too_simply_is_marked_and_explained():
 
 
 def test_the_table_of_landmarks_has_the_cases_numbers():
-    relu, gelu = curve_tables.landmark_rows(("relu", "gelu"))
-    assert gelu["lowest"] == "−0.17 at x = −0.7518"
-    assert gelu["steepest"] == "slope 1.129 at x = 1.414"
+    relu, gelu, tanh, quick, silu = curve_tables.landmark_rows(
+        ("relu", "gelu", "gelu_tanh", "gelu_quick", "silu"), "silu"
+    )
+    # Cases N10 and N11.
+    assert gelu["lowest"] == "−0.16997 at x = −0.75179"
+    assert tanh["lowest"] == "−0.17004 at x = −0.75246"
+    assert gelu["steepest"] == "slope 1.1289 at x = 1.4142"
+    # SiLU's are quick GELU's, 1.702 times farther out: where x·tanh(x/2) = 2, at 2.39936, the slope is 1.09984.
+    assert quick["steepest"] == "slope 1.0998 at x = 1.4097"
+    assert silu["curve"] == "SiLU (this network's)"
     assert (relu["lowest"], relu["steepest"]) == ("no dip", "at no one place")
     assert relu["at 0"].startswith("a corner at 0")

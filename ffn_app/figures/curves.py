@@ -6,12 +6,20 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from ffn_app.figures.drawing import Drawing, PlotTrace, layout
 from ffn_app.theme import concept, diverging_scale
-from ffn_core.activations import Array, activation, short
-from ffn_core.curves import LinearMap, greatest_difference, minimum, properties, steepest
+from ffn_app.view import MOST_READING
+from ffn_core.activations import Array, activation
+from ffn_core.curves import (
+    LinearMap,
+    chance_below,
+    greatest_difference,
+    minimum,
+    properties,
+    significant,
+    steepest,
+)
 from ffn_core.matrix_text import short_number
 from ffn_core.pooling import pool
 
@@ -36,6 +44,11 @@ LEGEND_ROW: dict[str, Any] = {
 }
 _POINTS = 401
 _ROWS = 41
+LANDMARK_DIGITS = 5
+"""GELU and its tanh form are the same to four digits where they are lowest."""
+# What is written into the panels beside GELU's landmarks would stand on other curves than these.
+_LIKE_GELU = {"relu", "gelu", "gelu_tanh", "gelu_quick", "silu"}
+_ROOM = 0.3  # of the panel's width, for what is written there
 _HOVER = "{} %{{y:.10~g}}<br>at x = %{{x:.6~g}}<extra></extra>"
 
 
@@ -61,6 +74,16 @@ def difference_label(pair: tuple[str, str]) -> str:
     return " − ".join(activation(name).label for name in pair)
 
 
+def shown_names(names: tuple[str, ...], own: str | None) -> tuple[str, ...]:
+    """The curves that are drawn: those chosen, and after them the network's own where it is not among them."""
+    return names if own is None or own in names else (*names, own)
+
+
+def curve_label(name: str, own: str | None) -> str:
+    """What a curve is called; the network's own says that it is."""
+    return activation(name).label + (" (this network's)" if name == own else "")
+
+
 @lru_cache(maxsize=128)  # every edit of a weight draws the page again, and changes nothing here
 def curve_panels(
     names: tuple[str, ...],
@@ -69,19 +92,21 @@ def curve_panels(
     high: float,
     pair: tuple[str, str] = ("gelu", "gelu_tanh"),
     reading: float | None = None,
+    own: str | None = None,
 ) -> Drawing:
     """Three panels on one x axis from `low` to `high`: the activations, their slopes, and the difference of a `pair`.
 
     Dips, corners, steepest places and the greatest difference are marked. `reading` is an x with a handle to drag; a
-    press on a curve puts it there.
+    press on a curve puts it there. `own`, the network's own activation, is drawn too, and named as such.
     """
+    names = shown_names(names, own)
     inside = reading is not None and low <= reading <= high
     one, other = (activation(name) for name in pair)
     drawn = []
     for curve in map(activation, names):
         colour, dash = LINES[curve.name]
         line = {"color": colour, "dash": dash, "width": 3, "simplify": False}
-        drawn.append(_Drawn("y", curve.label, curve, line, legend=curve.label))
+        drawn.append(_Drawn("y", curve.label, curve, line, curve_label(curve.name, own), curve.name == own))
         drawn.append(_Drawn("y2", f"slope of {curve.label}", curve.derivative, line))
     plain = {"color": concept("output"), "width": 3, "simplify": False}
     drawn.append(_Drawn("y3", difference_label(pair), lambda x: one(x) - other(x), plain))
@@ -89,14 +114,12 @@ def curve_panels(
     traces = [_line(each, x) for each in drawn]
     if inside and reading is not None:
         traces += [_dot(each, reading) for each in drawn]
-    traces += [_marks("y", _of_values(names, low, high)), _marks("y2", _of_slopes(names, low, high))]
-
-    place, most = greatest_difference(*pair, low, high)
-    there = abs(one(-place) - other(-place))
-    mirrored = place != 0 and low <= -place <= high and math.isclose(there, most, rel_tol=1e-9)
-    places = np.array([-place, place] if mirrored else [place])
-    greatest = f"greatest: {short_number(most)} at x = {'±' if mirrored else ''}{_number(place)}"
-    traces.append(_marks("y3", [(px, float(one(px) - other(px)), greatest) for px in places]))
+    traces += [
+        _marks("y", _of_values(names, low, high)),
+        _marks("y2", _of_slopes(names, low, high), "bottom right"),
+    ]
+    apart, places = _greatest(pair, low, high)
+    traces.append(_marks("y3", [_Mark(x, float(one(x) - other(x)), apart) for x in places]))
 
     more = 20 * max(0, math.ceil(len(names) / 3) - 1)  # on a phone a row of the legend holds three
     look = layout(
@@ -104,6 +127,8 @@ def curve_panels(
         500 + more,
         dragmode=False,
         legend=LEGEND_ROW["legend"],
+        # In the first panel: so long a name would leave a phone's row of the legend no room for another.
+        legend2={"x": 0.01, "xanchor": "left", "y": 0.99, "yanchor": "top", "bgcolor": "rgba(0,0,0,0)"},
         margin={"t": LEGEND_ROW["margin"]["t"] + more},
         title={"y": 1, "yanchor": "top", "pad": {"t": 16}},
         xaxis={"title": {"text": "x, the input of the nonlinearity"}, "range": [low, high], "anchor": "y3"},
@@ -113,18 +138,17 @@ def curve_panels(
         annotations=[
             {
                 "xref": "paper", "yref": "y3 domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom",
-                "showarrow": False, "text": f"{difference_label(pair)}, {greatest}",
+                "showarrow": False, "text": apart,
             }
         ],
     )  # fmt: skip
     if inside and reading is not None:
-        look |= _handle(reading)
-    shown = ", ".join(activation(name).label for name in names) or "no curve"
+        look |= _handle(reading, low, high)
+    shown = ", ".join(curve_label(name, own) for name in names) or "no curve"
     return Drawing(
         traces=traces,
         layout=look,
-        text=f"Three panels from x = {_number(low)} to {_number(high)}: {shown}; their slopes; and "
-        f"{difference_label(pair)}, {greatest}.",
+        text=f"Three panels from x = {significant(low)} to {significant(high)}: {shown}; their slopes; and {apart}.",
         rows=lambda: [
             {"x": short_number(float(at))}
             | {each.says: short_number(float(each.function(at))) for each in drawn}
@@ -137,8 +161,8 @@ def curve_panels(
 def bell(reading: float) -> Drawing:
     """The standard normal's bell curve, with the part below `reading` shaded: GELU(x) is x times that area."""
     reach = max(4.0, abs(reading) + 0.5)
+    edge = min(reach, MOST_READING)
     x, below = np.linspace(-reach, reach, _POINTS), np.linspace(-reach, reading, _POINTS)
-    area, gelu = float(special.ndtr(reading)), activation("gelu")
     colour = LINES["gelu"][0]
     traces: list[PlotTrace] = [
         {
@@ -149,31 +173,31 @@ def bell(reading: float) -> Drawing:
             "type": "scatter", "mode": "lines", "x": x, "y": _density(x), "showlegend": False,
             "line": {"color": colour, "width": 3, "simplify": False},
             "hovertemplate": "density %{y:.4~g} at %{x:.4~g}<extra></extra>",
-            "customdata": np.round(x, 6), "meta": {"press": ["reading"]},
+            "customdata": _snapped(x, -edge, edge), "meta": {"press": ["reading"]},
         },
     ]  # fmt: skip
-    says = f"Φ({_number(reading)}) = {short_number(area)}"
-    product = f"{_number(reading)} × {short_number(area)} = {short_number(float(gelu(reading)))}"
+    area, gelu = significant(chance_below(reading)), significant(float(activation("gelu")(reading)))
+    says = f"Φ({significant(reading)}) = {area}"
     return Drawing(
         traces=traces,
         layout=layout(
-            f"Shaded: {says}, the chance of being below x",
+            f"Shaded: {says}",
             260,
             dragmode=False,
             xaxis={"title": {"text": "a standard normal number"}, "range": [-reach, reach]},
             yaxis={"title": {"text": "density"}, "rangemode": "tozero", "nticks": 5},
-            **_handle(reading),
+            **_handle(reading, -edge, edge),
         ),
-        text=f"The bell curve of a standard normal number; the area below x = {_number(reading)} is shaded: {says}, "
-        f"so GELU({_number(reading)}) = {product}.",
-        rows=lambda: [
-            {
-                "x": _number(reading),
-                "Φ(x), the shaded area": short_number(area),
-                "GELU(x) = x · Φ(x)": short_number(float(gelu(reading))),
-            }
-        ],
+        text=f"The bell curve of a standard normal number; the area below x = {significant(reading)} is shaded: "
+        f"{says}, so {gelu_as_product(reading)}.",
+        rows=lambda: [{"x": significant(reading), "Φ(x), the shaded area": area, "GELU(x) = x · Φ(x)": gelu}],
     )
+
+
+def gelu_as_product(x: float) -> str:
+    """GELU at x as x times the chance that a standard normal number is below it: `GELU(1) = 1 × 0.8413 = 0.8413`."""
+    at, gelu = significant(x), significant(float(activation("gelu")(x)))
+    return f"GELU({at}) = {at} × {significant(chance_below(x))} = {gelu}"
 
 
 def one_matrix(linear: LinearMap) -> Drawing:
@@ -225,20 +249,23 @@ def one_matrix(linear: LinearMap) -> Drawing:
 
 
 class _Drawn(NamedTuple):
-    """One line of the panels: the panel, what it is called, its function, its looks, and its name in the legend."""
+    """One line of the panels: the panel, what it is called, its function, its looks, its name in the legend, and whether
+    it is the network's own."""
 
     axis: str
     says: str
     function: Callable[[Array], Array]
     looks: dict[str, Any]
     legend: str = ""
+    own: bool = False
 
 
 def _line(drawn: _Drawn, x: Array) -> PlotTrace:
     return {
         "type": "scatter", "mode": "lines", "x": x, "y": drawn.function(x), "yaxis": drawn.axis, "line": drawn.looks,
-        "name": drawn.legend, "showlegend": bool(drawn.legend), "hovertemplate": _HOVER.format(drawn.says),
-        "customdata": np.round(x, 6), "meta": {"press": ["reading"]},
+        "name": drawn.legend, "showlegend": bool(drawn.legend), "legend": "legend2" if drawn.own else "legend",
+        "hovertemplate": _HOVER.format(drawn.says),
+        "customdata": _snapped(x, float(x[0]), float(x[-1])), "meta": {"press": ["reading"]},
     }  # fmt: skip
 
 
@@ -250,9 +277,31 @@ def _dot(drawn: _Drawn, reading: float) -> PlotTrace:
     }  # fmt: skip
 
 
-def _number(value: float) -> str:
-    """Four significant digits: a place on the x axis."""
-    return short(value).removesuffix(".0").replace("-", "−")
+def _decimals(low: float, high: float) -> int:
+    """How many decimals an x has that a hand has set: a hundredth of a range of 1 to 10 is fine enough."""
+    return 2 - math.floor(math.log10(high - low))
+
+
+def _snapped(x: Array, low: float, high: float) -> Array:
+    """Each x as a number that a hand would set, within the range."""
+    snapped: Array = np.clip(np.round(x, _decimals(low, high)), low, high)
+    return snapped
+
+
+def _greatest(pair: tuple[str, str], low: float, high: float) -> tuple[str, list[float]]:
+    """How far the two of a pair are apart from `low` to `high`, in words, and the places where that is."""
+    one, other = (activation(name) for name in pair)
+    place, most = greatest_difference(*pair, low, high)
+    if most == 0:
+        where = "" if pair[0] == pair[1] else " in this range"
+        return f"{difference_label(pair)}: no difference{where}", []
+    there = abs(one(-place) - other(-place))
+    mirrored = place != 0 and low <= -place <= high and math.isclose(there, most, rel_tol=1e-9)
+    at = f"±{significant(abs(place))}" if mirrored else significant(place)
+    return (
+        f"greatest |{difference_label(pair)}|: {short_number(most)} at x = {at}",
+        [-place, place] if mirrored else [place],
+    )
 
 
 def _density(x: Array) -> Array:
@@ -260,8 +309,9 @@ def _density(x: Array) -> Array:
     return density
 
 
-def _handle(reading: float) -> dict[str, Any]:
-    """A line at the reading, and over it a broad handle to drag; live_plot reports where the first shape goes.
+def _handle(reading: float, low: float, high: float) -> dict[str, Any]:
+    """A line at the reading, and over it a broad handle to drag; live_plot reports where the first shape goes, which is
+    from `low` to `high` in steps of a hundredth of so wide a range.
 
     The handle is a rectangle without width: a line could be turned by its ends, a wide rectangle stretched by its sides.
     """
@@ -272,37 +322,60 @@ def _handle(reading: float) -> dict[str, Any]:
             {**line, "type": "rect", "line": {"width": 16, "color": colour}, "opacity": 0.25},
             {**line, "type": "line", "line": {"width": 2, "color": colour}, "layer": "below"},
         ],
-        "meta": {"drag": "reading"},
+        "meta": {"drag": "reading", "step": 10.0 ** -_decimals(low, high), "within": [low, high]},
         "editrevision": f"{reading}",  # Plotly forgets how far up or down the handle was dragged
     }
 
 
-def _marks(axis: str, points: Sequence[tuple[float, float, str]]) -> PlotTrace:
-    """Open diamonds at (x, y), each with what it marks."""
+class _Mark(NamedTuple):
+    """A marked place: what it says when pointed at, and what is written beside it."""
+
+    x: float
+    y: float
+    says: str
+    written: str = ""
+
+
+def _marks(axis: str, marks: Sequence[_Mark], beside: str = "top left") -> PlotTrace:
+    """Open diamonds at (x, y); what is written stands at the side `beside` of its mark."""
     return {
-        "type": "scatter", "mode": "markers", "x": [x for x, _, _ in points], "y": [y for _, y, _ in points],
-        "hovertext": [text for _, _, text in points], "yaxis": axis, "showlegend": False, "hoverinfo": "text",
+        "type": "scatter", "mode": "markers+text", "x": [mark.x for mark in marks], "y": [mark.y for mark in marks],
+        "hovertext": [mark.says for mark in marks], "yaxis": axis, "showlegend": False, "hoverinfo": "text",
         "marker": {"symbol": "diamond-open", "size": 11, "line": {"width": 2}, "color": concept("values")},
+        "text": [mark.written for mark in marks], "textposition": beside,
     }  # fmt: skip
 
 
-def _of_values(names: Sequence[str], low: float, high: float) -> list[tuple[float, float, str]]:
+def _of_values(names: Sequence[str], low: float, high: float) -> list[_Mark]:
     found = []
     for name in names:
         label, (dip, corner, _) = activation(name).label, landmarks(name)
         if dip and low <= dip[0] <= high:
-            found.append((*dip, f"{label} is lowest at x = {_number(dip[0])}: {_number(dip[1])}"))
+            x, y = (significant(number, LANDMARK_DIGITS) for number in dip)
+            # The lines left empty, here and below, keep clear of ReLU, which is just above the dip and below the slope.
+            written = f"lowest: {y}<br> " if name == "gelu" and _has_room(names, low, high) else ""
+            found.append(_Mark(*dip, f"{label} is lowest at x = {x}: {y}", written))
         if corner and low <= corner[0] <= high:
-            found.append((*corner, f"{label} has its corner at 0"))
+            found.append(_Mark(*corner, f"{label} has its corner at 0"))
     return found
 
 
-def _of_slopes(names: Sequence[str], low: float, high: float) -> list[tuple[float, float, str]]:
-    return [
-        (
-            *place,
-            f"{activation(name).label} is steepest at x = {_number(place[0])}: slope {_number(place[1])}",
-        )
-        for name in names
-        if (place := landmarks(name).steepest) and low <= place[0] <= high
-    ]
+def _of_slopes(names: Sequence[str], low: float, high: float) -> list[_Mark]:
+    found = []
+    for name in names:
+        place = landmarks(name).steepest
+        if place and low <= place[0] <= high:
+            x, slope = (significant(number, LANDMARK_DIGITS) for number in place)
+            written = f"<br>slope {slope}" if name == "gelu" and _has_room(names, low, high) else ""
+            found.append(
+                _Mark(*place, f"{activation(name).label} is steepest at x = {x}: slope {slope}", written)
+            )
+    return found
+
+
+def _has_room(names: Sequence[str], low: float, high: float) -> bool:
+    """Whether there is free paper left of GELU's dip and right of its steepest place, to write on."""
+    dip, _, steep = landmarks("gelu")
+    room = _ROOM * (high - low)
+    inside = dip is not None and steep is not None and low + room <= dip[0] and steep[0] <= high - room
+    return inside and set(names) <= _LIKE_GELU

@@ -97,8 +97,9 @@ def before_and_after(
     hidden, activated = trace.hidden[position], trace.activated[position]
     order = np.argsort(-hidden, kind="stable") if ordered else np.arange(hidden.size)
     label = activation(trace.ffn.activation).label
-    place = np.arange(hidden.size)
-    few = hidden.size <= FEW
+    n = hidden.size
+    place = np.arange(n)
+    few = n <= FEW
     bars: list[PlotTrace] = [
         {
             "type": "bar", "x": place, "y": values[order], "name": name, "customdata": order, "width": width,
@@ -111,14 +112,14 @@ def before_and_after(
             ("activated", activated, 0.4 if few else 0.5, 1.0),
         )
     ]  # fmt: skip
-    axis = f"neuron, {'largest hidden first' if ordered else 'in order'} [d_ff = {hidden.size}]"
+    axis = f"neuron, {'largest hidden first' if ordered else 'in order'} [d_ff = {n}]"
     ticks = {"tickvals": place, "ticktext": order} if few else {"showticklabels": not ordered}
     look = layout(
         f"Before and after {label}, position {position}",
         360,
         barmode="overlay",
         **LEGEND_ROW,
-        xaxis={"title": {"text": axis}, "range": [-0.6, hidden.size - 0.4], **ticks},
+        xaxis={"title": {"text": axis}, "range": [-0.6, n - 0.4], "zeroline": False, **ticks},
         yaxis={"title": {"text": "hidden, activated"}, "fixedrange": True},
     )
     if neuron is not None:
@@ -131,7 +132,10 @@ def before_and_after(
             },
             {
                 "type": "line", "xref": "x", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": {"width": 0},
-                "label": {"text": f"neuron {neuron}", "textposition": "start", "textangle": 0, "yanchor": "bottom"},
+                "label": {
+                    "text": f"neuron {neuron}", "textposition": "start", "textangle": 0, "yanchor": "bottom",
+                    "xanchor": "left" if at < n / 10 else "right" if at >= n * 0.9 else "center",
+                },
             },
         ]  # fmt: skip
     return Drawing(

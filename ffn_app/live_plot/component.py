@@ -26,13 +26,14 @@ def live_plot(drawing: Drawing, *, key: str, hears_views: bool = False, again: f
 
     Figures are drawn in the theme's colours for light paper; on dark paper the browser puts in their twins.
     `trace.meta = {"press": [...]}` names the view fields that a press on a point sets, from its customdata;
-    `layout.meta = {"drag": "reading"}` the one that dragging the first shape sets. With "neuron" and "position" in
-    `layout.meta` a figure says of which it tells, to all that mark them on the page; where there is "columns" as well,
-    the place of every neuron on the x axis, the browser moves the first shape as soon as others are chosen.
-    `key` is the same from run to run, so that the chart stays. With `hears_views`, changes of the view that a person makes anywhere on the page are
-    sent through this chart, and draw again only the fragment that it stands in; returns what was sent, for
-    `ffn_app.session.receive`. With `again` the browser asks for the fragment that the chart stands in to be run again, so
-    many seconds after it has drawn this figure, which is to be another than the last.
+    `layout.meta = {"drag": "reading", "step": 0.01, "within": [-4, 4]}` the one that dragging the first shape sets, in
+    steps and within a range. With "neuron" and "position" in `layout.meta` a figure says of which it tells, to all that
+    mark them on the page; where there is "columns" as well, the place of every neuron on the x axis, the browser moves
+    the first shape as soon as others are chosen.
+    `key` is the same from run to run, so that the chart stays. With `hears_views`, changes of the view that a person
+    makes anywhere on the page are sent through this chart, and draw again only the fragment that it stands in; returns
+    what was sent, for `ffn_app.session.receive`. With `again` the browser asks for the fragment that the chart stands in
+    to be run again, so many seconds after it has drawn this figure, which is to be another than the last.
     """
     data = {
         "figure": drawing.to_json(),

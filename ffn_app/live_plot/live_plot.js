@@ -54,6 +54,12 @@ function marked({ shapes: [mark, ...others], ...layout }, columns, { neuron, pos
   return { ...layout, shapes: [{ ...mark, ...across, y0: position - 0.5, y1: position + 0.5 }, ...moved] };
 }
 
+/** Where a dragged handle comes to stand: at a whole number of steps, and within the range that is drawn. */
+function snapped(x, { step, within: [low, high] }) {
+  const at = Number((Math.round(x / step) * step).toPrecision(6));
+  return Math.min(high, Math.max(low, at));
+}
+
 class Plot {
   constructor(root) {
     this.root = root;
@@ -138,9 +144,14 @@ class Plot {
       push({ kind: "view", ...Object.fromEntries(fields.map((field, i) => [field, values[i]])) });
     });
     this.chart.on("plotly_relayout", (change) => {
-      const field = this.figure.layout.meta?.drag;
+      const { drag, ...where } = this.figure.layout.meta ?? {};
       const x = change["shapes[0].x0"];
-      if (field && Number.isFinite(x)) push({ kind: "view", [field]: Number(x.toPrecision(6)) });
+      if (!drag || !Number.isFinite(x)) return;
+      const at = snapped(x, where);
+      push({ kind: "view", [drag]: at });
+      // Also where that is no news to Python, which then would not put the handle back.
+      const [handle, ...others] = this.layout.shapes;
+      window.Plotly.relayout(this.chart, { shapes: structuredClone([{ ...handle, x0: at, x1: at }, ...others]) }).catch(this.#unlessGone);
     });
   }
 }
