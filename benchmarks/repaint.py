@@ -108,6 +108,14 @@ def step_number(label: str) -> Callable[[Page, int], Callable[[], None]]:
     return prepare
 
 
+def press_button(name: str) -> Callable[[Page, int], Callable[[], None]]:
+    def prepare(page: Page, turn: int) -> Callable[[], None]:
+        page.get_by_role("button", name=name, exact=True).focus()
+        return lambda: page.keyboard.press("Enter")
+
+    return prepare
+
+
 MEMORIES = "/memories?ex=random&n=2"
 GATES, EXPERTS, COUNTING = "/gates?ex=gated_random&n=2", "/experts?ex=experts_random", "/counting"
 BACKWARD = "/backward?ex=cat"
@@ -125,7 +133,7 @@ ACTIONS = (
     Action(
         POSITIONS,
         "another shuffle",
-        step_number("Seed of the shuffle"),
+        press_button("Shuffle"),
         "keydown",
         "output of the shuffled x",
     ),

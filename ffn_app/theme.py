@@ -37,7 +37,23 @@ def diverging_scale() -> list[list[float | str]]:
 
 def dark_twins() -> dict[str, str]:
     """For each colour for light paper the one that takes its place on dark paper."""
-    return dict(CONCEPTS.values()) | dict(zip(DIVERGING["light"], DIVERGING["dark"], strict=True))
+    diverging = dict(zip(DIVERGING["light"], DIVERGING["dark"], strict=True))
+    return dict(CONCEPTS.values()) | diverging | {ink: dark for (_, dark), ink in _INKS.items()}
+
+
+# A twin is found by the text of a colour alone, so black and white have a text for each twin that they may have.
+_INKS = {
+    ("#000000", "#000000"): "#000000",
+    ("#000000", "#ffffff"): "rgb(0,0,0)",
+    ("#ffffff", "#ffffff"): "#ffffff",
+    ("#ffffff", "#000000"): "rgb(255,255,255)",
+}
+
+
+def ink_on_scale(value: float, span: float) -> str:
+    """Black or white for a number that a figure draws on its colour of the diverging scale; so is its dark twin."""
+    light, dark = (ink_on(diverging_colour(value, span, DIVERGING[look])) for look in ("light", "dark"))
+    return _INKS[light, dark]
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

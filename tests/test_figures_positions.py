@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from ffn_app.figures.positions import columns, reach
-from ffn_app.theme import concept, diverging_scale
+from ffn_app.theme import DIVERGING, concept, dark_twins, diverging_colour, diverging_scale
 from ffn_core.examples import EXAMPLES
+from tests.test_theme import contrast
 
 CAT = EXAMPLES["cat"]
 TRACE = CAT.ffn.forward(CAT.x)
@@ -14,8 +15,16 @@ BIG_TRACE = BIG.ffn.forward(BIG.x)
 
 
 def heat(drawing):
-    [trace] = drawing.figure.data
-    return trace
+    return drawing.figure.data[0]
+
+
+def numbers(drawing):
+    """The numbers that stand on the cells, as rows."""
+    trace = drawing.figure.data[1]
+    rows: dict[int, list[str]] = {}
+    for y, text in zip(trace.y, trace.text, strict=True):
+        rows.setdefault(int(y), []).append(text)
+    return rows
 
 
 def test_each_position_is_a_column_and_row_0_is_at_the_top():
@@ -24,7 +33,11 @@ def test_each_position_is_a_column_and_row_0_is_at_the_top():
     assert list(drawing.figure.layout.xaxis.ticktext) == ["The", "cat", "sat"]
     assert drawing.figure.layout.yaxis.range == (7.5, -0.5)
     assert drawing.figure.layout.title.text == "x [3, 8]"
-    assert drawing.figure.layout.yaxis.title.text == "row [d_model = 8]"
+    assert drawing.figure.layout.yaxis.title.text == "coordinate i [d_model = 8]"
+    assert (
+        columns("hidden", TRACE.hidden, CAT.words, span=2).layout["yaxis"]["title"]["text"]
+        == "neuron j [d_ff = 16]"
+    )
 
 
 def test_columns_stand_in_the_order_that_is_given():
@@ -48,8 +61,37 @@ def test_colours_are_centred_on_0_with_the_range_that_is_given_and_the_title_has
 
 def test_small_stages_show_their_numbers_with_three_digits():
     # "The" at the first neuron: the determiner 1, and GELU(1) = 0.8413.
-    assert heat(columns("hidden", TRACE.hidden, CAT.words, span=2)).text[0][0] == "1"
-    assert heat(columns("activated", TRACE.activated, CAT.words, span=2)).text[0][0] == "0.841"
+    assert numbers(columns("hidden", TRACE.hidden, CAT.words, span=2))[0][0] == "1"
+    assert numbers(columns("activated", TRACE.activated, CAT.words, span=2))[0][0] == "0.841"
+
+
+def test_the_numbers_stand_on_their_cells_and_leave_hovering_and_pressing_to_them():
+    drawing = columns("x", np.array([[1.0, -2.0], [3.0, 4.0], [5.0, 6.0]]), CAT.words, span=2)
+    trace = drawing.figure.data[1]
+    places = dict(zip(zip(trace.x, trace.y, strict=True), trace.text, strict=True))
+    assert places == {(0, 0): "1", (1, 0): "3", (2, 0): "5", (0, 1): "−2", (1, 1): "4", (2, 1): "6"}
+    assert (trace.hoverinfo, trace.mode) == ("skip", "text")
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_a_number_can_be_read_on_every_colour_of_the_scale(look):
+    shares = np.linspace(-1.5, 1.5, 301)
+    inks = []
+    for some in np.array_split(shares, 20):
+        drawing = columns("x", some[np.newaxis], ("one",), span=1)
+        inks += list(drawing.figure.data[1].textfont.color)
+    assert len(inks) == 301
+    for share, ink in zip(shares, inks, strict=True):
+        shown = dark_twins()[ink] if look == "dark" else ink
+        shown = {"rgb(0,0,0)": "#000000", "rgb(255,255,255)": "#ffffff"}.get(shown, shown)
+        assert contrast(shown, diverging_colour(share, 1, DIVERGING[look])) >= 4.5, share
+
+
+def test_the_column_that_is_followed_is_framed():
+    drawing = columns("output", TRACE.output, CAT.words, span=2, followed=2)
+    [frame] = drawing.figure.layout.shapes
+    assert (frame.x0, frame.x1) == (1.52, 2.48)
+    assert not columns("output", TRACE.output, CAT.words, span=2).figure.layout.shapes
 
 
 def test_each_position_says_its_difference_and_the_changed_ones_are_framed():
@@ -90,7 +132,7 @@ def test_a_lone_firing_neuron_stays_visible_among_512_and_the_figure_says_how():
 def test_the_table_holds_every_number_of_a_stage_that_is_not_pooled():
     table = columns("x", CAT.x, CAT.words, span=2).table
     assert len(table) == 8
-    assert table[3] == {"row": "3", "0: The": 0.0, "1: cat": 0.9, "2: sat": 0.4}
+    assert table[3] == {"coordinate": "3", "0: The": 0.0, "1: cat": 0.9, "2: sat": 0.4}
 
 
 def test_a_press_chooses_the_position_of_the_column():
@@ -121,7 +163,16 @@ def test_the_reach_of_a_change_is_a_pair_of_bars_at_each_position_with_its_numbe
     assert (alone.marker.color, mixed.marker.color) == (concept("output"), concept("input"))
     assert list(drawing.figure.layout.xaxis.ticktext) == ["The", "cat", "sat"]
     assert drawing.text == (
-        "Greatest difference of the output from the start. "
+        "Greatest difference of the output. How far the change reaches. "
         "FFN alone: The 0, cat 0.5, sat 0. mixed: The 0, cat 0.25, sat 0.167."
     )
     assert drawing.table[2] == {"position": "2: sat", "FFN alone": "0", "mixed": "0.167"}
+
+
+def test_the_reach_has_the_title_that_is_given_and_a_visitors_word_in_it_is_no_tag():
+    differences = {"FFN alone": np.zeros(1), "mixed": np.zeros(1)}
+    drawing = reach(differences, ("<b>",), "How far adding 1 to “<b>” would reach")
+    assert drawing.figure.layout.title.text == "How far adding 1 to “&lt;b&gt;” would reach"
+    assert drawing.text.startswith(
+        "Greatest difference of the output. How far adding 1 to “<b>” would reach."
+    )

@@ -391,7 +391,11 @@ def test_a_vector_has_no_positions_to_average():
 def test_the_last_stage_that_changed_is_told_for_every_position():
     # Key 0 reads the first number, and its value is 0; key 1 reads the second and fires above 9; none reads the third.
     ffn = FFN(
-        w1=[[1, 0, 0], [0, 1, 0]], b1=[0, -9], w2=[[0, 1.0], [0, 0], [0, 0]], b2=[0, 0, 0], activation="relu"
+        w1=[[1, 0, 0], [0, 1, 0]],
+        b1=[0, -9],
+        w2=[[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]],
+        b2=[0, 0, 0],
+        activation="relu",
     )
     x = np.ones((5, 3))
     after = x + np.array([[0, 0, 0], [0, 0, 5], [0, 1, 0], [1, 0, 0], [0, 20, 0]])
@@ -401,10 +405,10 @@ def test_the_last_stage_that_changed_is_told_for_every_position():
 
 def test_the_telling_coordinate_is_the_first_that_reaches_the_output():
     ffn = FFN(
-        w1=[[0, 1.0, 1.0]], b1=[0], w2=[[1.0], [0], [0]], b2=[0, 0, 0], activation="relu"
+        w1=[[0.0, 1.0, 1.0]], b1=[0], w2=[[1.0], [0.0], [0.0]], b2=[0, 0, 0], activation="relu"
     )  # no key reads the first
     assert telling_coordinate(ffn, [[1.0, 1.0, 1.0]], 0) == 1
-    assert telling_coordinate(ffn, [[1.0, 1.0, 1.0], [0, -9, 0]], 1) == 0  # there ReLU stops every one
+    assert telling_coordinate(ffn, [[1.0, 1.0, 1.0], [0.0, -9.0, 0.0]], 1) == 0  # there ReLU stops every one
 
 
 # The scenario before x was edited

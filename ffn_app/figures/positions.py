@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ffn_app.figures.drawing import Drawing, PlotTrace, layout
-from ffn_app.theme import concept, diverging_scale
+from ffn_app.theme import concept, diverging_scale, ink_on_scale
 from ffn_core.activations import Array
 from ffn_core.matrix_text import short_number
 from ffn_core.pooling import pool
@@ -27,6 +27,7 @@ def columns(
     span: float,
     differences: Array | None = None,
     title: str | None = None,
+    followed: int | None = None,
 ) -> Drawing:
     """One stage of a trace as a heatmap, a column for each position.
 
@@ -40,36 +41,33 @@ def columns(
         differences: for each position [positions] how far it is from where it was; then the columns that changed
             are outlined, and each says its difference below its word.
         title: in place of the stage's name.
+        followed: the place of a column that is outlined so that the eye finds it in another order.
     """
     n_positions, width = values.shape
     colour, axis = STAGES.get(stage, ("output", "d_model"))
     pooled = pool(values.T, MOST_ROWS, n_positions)
     rows = len(pooled.values)
-    reads = "neuron" if axis == "d_ff" else "row"
+    reads, index = ("neuron", "j") if axis == "d_ff" else ("coordinate", "i")
     pooled_note = f"{width} {reads}s in {rows} blocks, each its greatest" if rows < width else ""
     name = title or f"{stage} [{n_positions}, {width}]"
-    numbers = (
-        [[short_number(float(value)) for value in row] for row in pooled.values]
-        if rows <= _NUMBERS[0] and n_positions <= _NUMBERS[1]
-        else None
-    )
+    has_numbers = rows <= _NUMBERS[0] and n_positions <= _NUMBERS[1]
     row = "%{text}" if pooled_note else "%{y}"
     heat: PlotTrace = {
         "type": "heatmap", "z": pooled.values, "x": np.arange(n_positions + 1) - 0.5, "y": pooled.row_edges - 0.5,
         "customdata": pooled.index[1], "zmin": -span, "zmax": span, "colorscale": diverging_scale(), "showscale": False,
         "xgap": 2, "hovertemplate": f"{stage}[%{{customdata}}][{row}] = %{{z:.4g}}<extra></extra>",
-        "meta": {"press": ["position"]}, "textfont": {"size": 13},
+        "meta": {"press": ["position"]},
     }  # fmt: skip
     if pooled_note:
         heat["text"] = pooled.index[0]
-    elif numbers is not None:
-        heat |= {"text": numbers, "texttemplate": "%{text}"}
+    outlined = [followed] if differences is None else np.flatnonzero(differences).tolist()
     frames = [
         {
             "type": "rect", "x0": p - 0.48, "x1": p + 0.48, "yref": "paper", "y0": 0, "y1": 1,
             "line": {"color": concept(colour), "width": 3},
         }
-        for p in ([] if differences is None else np.flatnonzero(differences).tolist())
+        for p in outlined
+        if p is not None
     ]  # fmt: skip
     short = differences is None or n_positions <= _UPRIGHT  # what stands below the columns
     plain = {"showgrid": False, "zeroline": False}
@@ -78,13 +76,14 @@ def columns(
         400 if short else 480,
         xaxis={
             "title": {"text": "position"},
+            "range": [-0.5, n_positions - 0.5],
             "tickvals": list(range(n_positions)),
             "ticktext": _labels(words, differences),
             "tickangle": None if differences is None else 0 if short else -90,
             **plain,
         },
         yaxis={
-            "title": {"text": f"{reads} [{axis} = {width}]"},
+            "title": {"text": f"{reads} {index} [{axis} = {width}]"},
             "range": [width - 0.5, -0.5],
             **({"dtick": 1} if width <= _NUMBERS[0] else {}),
             **plain,
@@ -94,7 +93,7 @@ def columns(
     look["margin"] |= {"l": 44, "r": 4, "t": 68 if pooled_note else 54}
     look["title"]["font"]["color"] = concept(colour)
     return Drawing(
-        traces=[heat],
+        traces=[heat, _numbers(pooled.values, span)] if has_numbers else [heat],
         layout=look,
         text=f"{name}: {width} numbers at each of {n_positions} positions. {pooled_note}".strip(". ")
         + "."
@@ -116,7 +115,20 @@ def columns(
     )
 
 
-def reach(differences: Mapping[str, Array], words: Sequence[str]) -> Drawing:
+def _numbers(values: Array, span: float) -> PlotTrace:
+    """The numbers of a heatmap [rows, columns], each in the ink that can be read on its cell."""
+    rows, n = values.shape
+    numbers = values.ravel().tolist()
+    return {
+        "type": "scatter", "mode": "text", "x": np.tile(np.arange(n), rows), "y": np.repeat(np.arange(rows), n),
+        "text": [short_number(number) for number in numbers], "hoverinfo": "skip",
+        "textfont": {"size": 13, "color": [ink_on_scale(number, span) for number in numbers]}, "showlegend": False,
+    }  # fmt: skip
+
+
+def reach(
+    differences: Mapping[str, Array], words: Sequence[str], title: str = "How far the change reaches"
+) -> Drawing:
     """How far a change reaches: for each way of computing it, a bar at every position with its difference [positions].
 
     The first way is drawn in the colour of output, the second in that of input.
@@ -133,7 +145,7 @@ def reach(differences: Mapping[str, Array], words: Sequence[str]) -> Drawing:
         for (name, values), colour in zip(differences.items(), ("output", "input"), strict=True)
     ]  # fmt: skip
     look = layout(
-        "How far the change reaches",
+        html.escape(title, quote=False),
         320,
         barmode="group",
         xaxis={
@@ -150,7 +162,7 @@ def reach(differences: Mapping[str, Array], words: Sequence[str]) -> Drawing:
     return Drawing(
         traces=bars,
         layout=look,
-        text="Greatest difference of the output from the start. "
+        text=f"Greatest difference of the output. {title}. "
         + " ".join(f"{name}: {_told(words, values)}." for name, values in differences.items()),
         rows=lambda: [
             {"position": f"{p}: {word}"}

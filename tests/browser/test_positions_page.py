@@ -69,26 +69,35 @@ def test_a_press_on_a_column_chooses_its_position(cat: Visitor):
     cat.page.wait_for_url("**p=1*")
 
 
-def test_the_outputs_shuffle_with_the_positions_and_the_seed_is_kept(cat: Visitor):
+def test_the_outputs_shuffle_with_the_positions_and_each_press_gives_another_order_that_the_link_keeps(
+    cat: Visitor,
+):
     columns = figure(cat, "output of the shuffled x").locator(".xtick text")
     expect(columns).to_have_text(["sat", "The", "cat"])
     alerts = cat.page.get_by_test_id("stAlert")
     expect(alerts.first).to_contain_text("outputs of the shuffled x: greatest difference")
     expect(alerts.first).to_contain_text("within the tolerance of")
     expect(alerts.first).to_contain_text("the same to rounding")
-    seed = cat.page.get_by_role("spinbutton", name="Seed of the shuffle")
-    seed.fill("3")
-    seed.press("Enter")
-    expect(columns).not_to_have_text(["sat", "The", "cat"])
-    order = columns.all_text_contents()
-    assert sorted(order) == ["The", "cat", "sat"]
-    expect(cat.page.get_by_text(f"The new order is {', '.join(order)}, positions")).to_be_visible()
+    order = ["sat", "The", "cat"]
+    for _ in range(3):
+        cat.button("Shuffle").click()
+        expect(columns).not_to_have_text(order)
+        order = columns.all_text_contents()
+        assert sorted(order) == ["The", "cat", "sat"]
+        expect(cat.page.get_by_text(f"The new order is {', '.join(order)}, positions")).to_be_visible()
 
-    cat.page.get_by_role("link", name="Weights").click()
-    expect(cat.page.get_by_text("Before and after")).to_be_visible()
-    cat.page.get_by_role("link", name="One position at a time").click()
-    expect(cat.page.get_by_role("spinbutton", name="Seed of the shuffle")).to_have_value("3")
+    cat.page.wait_for_url(re.compile(r"[?&]o=\d"))
+    cat.page.reload()
     expect(columns).to_have_text(order)
+
+
+def test_the_numbers_of_the_columns_are_white_on_the_mid_blues_of_dark_paper(visit: Visit):
+    visitor = visit("/positions?ex=cat", color_scheme="dark")
+    cells = figure(visitor, "x [3, 8]").locator(".textpoint text")
+    expect(cells).to_have_count(24)
+    inks = cells.evaluate_all("(cells) => cells.map((cell) => getComputedStyle(cell).fill)")
+    # 1 stands on a mid blue and 0 on the paper.
+    assert set(inks) == {"rgb(255, 255, 255)"}
 
 
 def test_the_convolutions_of_kernel_1_give_the_same_with_a_tolerance_that_is_said(cat: Visitor):
@@ -121,9 +130,10 @@ def test_changed_weights_are_told_apart_from_changed_positions(cat: Visitor):
 def test_one_position_alone_is_told_how_to_get_company(visit: Visit):
     visitor = visit("/positions?ex=memories")
     expect(visitor.page.get_by_text("Here is one position only")).to_be_visible()
-    expect(visitor.page.get_by_text("Seed of the shuffle")).to_have_count(0)
+    expect(visitor.button("Shuffle")).to_have_count(0)
     visitor.button("Add a position").click()
     says(visitor, "x [2, 2]", "token 0 0, token 1 0.")
+    expect(visitor.page.get_by_text("Of two positions there is only one other order")).to_be_visible()
     visitor.button("Open “The cat sat”").click()
     says(visitor, "x [3, 8]", "The 0, cat 0, sat 0.")
     expect(visitor.button("Open “The cat sat”")).to_have_count(0)
