@@ -69,7 +69,7 @@ def who_fires(session: Session, trace: AnyTrace) -> None:
         persist_state="session",
     )
     threshold = columns[2].number_input(
-        "Nearly zero is below",
+        "Nearly zero: within … of zero, 0 to 1",
         0.0,
         1.0,
         0.001,
@@ -98,7 +98,7 @@ def who_fires(session: Session, trace: AnyTrace) -> None:
     )
     gauges[1].metric(
         f"Within {threshold:g} of zero", f"{sparsity(activated, threshold):.1%}",
-        help="Share of all numbers of activated whose magnitude is at most the threshold you set.",
+        help="Share of all numbers of activated that are as near to zero as you set, or nearer; the sign does not matter.",
     )  # fmt: skip
     gauges[2].metric(
         "Dead neurons", f"{int(dead(activated).sum())} of {trace.ffn.d_ff}",
@@ -180,7 +180,9 @@ def as_a_sum(session: Session, trace: AnyTrace) -> None:
         "Neurons kept, largest contribution first", 0, d_ff, min(3, d_ff), key=f"memories_kept_{d_ff}", persist_state="session",
         help="With 0 only the bias is left, if there is one; all of them give the output.",
     )  # fmt: skip
-    live_plot(output_sum(trace, session.view.position, kept, names_of(session.present)), key="sum")
+    view = session.view
+    drawing = output_sum(trace, view.position, kept, names_of(session.present), neuron=view.neuron)
+    live_plot(drawing, key="sum")
 
 
 @_in_its_place
@@ -195,7 +197,8 @@ def _what_changed(session: Session, trace: Trace) -> None:
     st.write(f"Strengths that are not 1: {told}.")
     st.button("Take all of them back", on_click=_take_back, args=(tuple(scenario.strengths),))
     ffn, x = scenario.without_strengths().build()
-    live_plot(intervention(ffn.forward(x), trace, session.view.position), key="intervention")
+    drawing = intervention(ffn.forward(x), trace, session.view.position, names)
+    live_plot(drawing, key="intervention")
 
 
 def _take_back(neurons: tuple[int, ...]) -> None:

@@ -10,13 +10,12 @@ from ffn_app.board.names import Names, names_of
 from ffn_app.figures.memories import (
     MOST_COLUMNS,
     MOST_STACKED,
-    Measure,
     heatmap,
     intervention,
     neuron_card,
     output_sum,
 )
-from ffn_app.theme import diverging_scale
+from ffn_app.theme import concept, diverging_scale
 from ffn_core import FFN, example
 from ffn_core.memories import Order, ablate
 from ffn_core.scenario import Scenario
@@ -134,11 +133,19 @@ def test_a_press_on_a_cell_follows_its_neuron_at_its_position_in_every_order(les
             assert heat.z[row][column] == pytest.approx(HIDDEN[position][neuron])
 
 
-@pytest.mark.parametrize("measure", get_args(Measure))
+@pytest.mark.parametrize("measure", ["hidden", "activated"])
 def test_the_colours_reach_as_far_down_as_up_so_that_zero_is_the_colour_of_the_paper(lesson, measure):
     heat = cells(fires(lesson, measure=measure, span=0.5))
     assert (heat.zmin, heat.zmax) == (-0.5, 0.5)
     assert [list(stop) for stop in heat.colorscale] == diverging_scale()
+
+
+def test_a_length_is_never_negative_so_its_colours_begin_at_0_and_are_those_of_positive_numbers_elsewhere(
+    lesson,
+):
+    heat = cells(fires(lesson, measure="contribution", span=0.5))
+    assert (heat.zmin, heat.zmax) == (0, 0.5)
+    assert {2 * at - 1: colour for at, colour in diverging_scale() if at >= 0.5} == dict(heat.colorscale)
 
 
 def test_dead_is_not_sparse():
@@ -157,6 +164,21 @@ def test_a_neuron_that_fires_at_every_position_is_flagged_by_another_shape_and_a
     assert dead.marker.symbol != always.marker.symbol, "nothing is said by colour alone"
 
 
+@pytest.mark.parametrize(
+    ("activated", "dead", "always"),
+    [
+        ([1.0, -1.0], False, True),
+        ([0.0, -1.0], True, False),
+        ([0.0, 1.0], True, True),
+        ([-1.0, -1.0], False, False),
+    ],
+)
+def test_the_legend_says_what_the_flags_mean_that_occur_and_no_others(activated, dead, always):
+    drawing = fires(copying([activated]))
+    shown = (named(drawing, "dead").showlegend, named(drawing, "always on").showlegend)
+    assert shown == (dead, always)
+
+
 def test_the_flags_stand_over_their_columns_and_a_press_on_one_follows_its_neuron():
     trace = copying([[0.0, 5.0, -1.0, 2.0]])
     drawing = fires(trace, order="strength")
@@ -169,9 +191,12 @@ def test_the_flags_stand_over_their_columns_and_a_press_on_one_follows_its_neuro
 
 def test_the_followed_neuron_is_framed_at_its_position_wherever_the_order_puts_it(lesson):
     drawing = fires(lesson, measure="hidden", order="strength", position=1, neuron=3)
-    [frame] = drawing.figure.layout.shapes
+    frame, column = drawing.figure.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)  # third, at 0.57
-    assert not fires(lesson).figure.layout.shapes[0].visible
+    assert (column.x0, column.x1, column.y0, column.y1) == (1.5, 2.5, -0.5, 1.5), "at every position"
+    assert column.name == "neuron", "by which the browser knows that it moves as well"
+    assert column.fillcolor is None, "a tint would change what the cells' colours say"
+    assert not any(shape.visible for shape in fires(lesson).figure.layout.shapes)
 
 
 def test_the_browser_is_told_the_column_of_every_neuron_so_that_it_can_move_the_frame_by_itself(lesson):
@@ -187,6 +212,30 @@ def test_512_neurons_have_a_column_each():
     assert drawing.figure.layout.xaxis.title.text == "neuron, in order [d_ff = 512]"
 
 
+def ticks(drawing, axis="xaxis"):
+    shown = drawing.figure.layout[axis]
+    return dict(zip(map(float, shown.tickvals), map(str, shown.ticktext), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (41, {0: "0", 10: "10", 20: "20", 30: "30", 40: "40"}),
+        (512, {0: "0", 100: "100", 200: "200", 300: "300", 400: "400", 500: "500"}),
+        # Pooled by two, neuron 200 stands in column 100.
+        (1024, {0: "0", 100: "200", 200: "400", 300: "600", 400: "800", 500: "1000"}),
+    ],
+)
+def test_of_many_neurons_in_order_the_round_numbers_stand_below_their_columns(width, shown):
+    assert ticks(fires(copying(np.ones((1, width))))) == shown
+
+
+def test_of_many_neurons_in_another_order_the_axis_says_how_they_are_ordered():
+    trace = copying(np.ones((1, 1024)))
+    assert ticks(fires(trace, order="strength")) == {0: "strongest", 511: "weakest"}
+    assert list(ticks(fires(trace, order="cluster")).values()) == ["by likeness, not by number"]
+
+
 @pytest.mark.parametrize("lone", [0, 400, 401, 1023])
 def test_above_that_they_are_pooled_and_a_lone_firing_neuron_stays_visible(lone):
     activated = np.zeros((2, 2 * MOST_COLUMNS))
@@ -198,7 +247,7 @@ def test_above_that_they_are_pooled_and_a_lone_firing_neuron_stays_visible(lone)
     assert [tuple(place) for place in np.argwhere(heat.z)] == [(1, block)]
     assert heat.z[1][block] == -3.0, "the extreme, with its sign"
     assert list(heat.customdata[1][block]) == [1, lone], "a press follows the one that fires"
-    [frame] = drawing.figure.layout.shapes
+    frame, _ = drawing.figure.layout.shapes
     assert (frame.x0, frame.x1) == (block - 0.5, block + 0.5), "the frame is around the block it is in"
     assert "each cell the greatest of up to 2" in drawing.figure.layout.xaxis.title.text
 
@@ -226,31 +275,53 @@ def bars(drawing, axis):
 
 def test_the_cards_terms_are_the_lessons_and_add_up_to_hidden(lesson):
     drawing = neuron_card(lesson, 0, 0, Names())
-    [terms] = bars(drawing, "x")
+    terms, total = bars(drawing, "x")
     # hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43
     assert list(terms.y) == pytest.approx([0.1, 0.1, -0.09, 0.32, 0])
     assert list(terms.hovertext) == ["0", "1", "2", "3", "b1"]
-    assert list(drawing.figure.layout.xaxis.ticktext) == ["0", "1", "2", "3", "b1"]
     assert sum(terms.y) == pytest.approx(0.43)
+    assert list(total.y) == pytest.approx([0.43])
+    assert total.marker.color == concept("hidden") != terms.marker.color
+    assert total.x[0] - total.width[0] / 2 > 4.4, "beside the bar of b1, which is 0.8 wide"
+    assert ticks(drawing) == {0: "0", 1: "1", 2: "2", 3: "3", 4: "b1", total.x[0]: "<br>hidden"}
     assert "hidden[0][0] = 0.1*1.0 + 0.2*0.5 + 0.3*(-0.3) + 0.4*0.8 + 0 = 0.43" in drawing.text
     assert "activated[0][0] = GELU(0.43) = 0.5*0.43*(1 + tanh(0.3459)) = 0.2865" in drawing.text
 
 
 def test_the_bias_is_a_term_of_its_own():
     gate = example("and_gate")
-    [terms] = bars(neuron_card(gate.ffn.forward(gate.x), 3, 0, Names()), "x")
+    terms, total = bars(neuron_card(gate.ffn.forward(gate.x), 3, 0, Names()), "x")
+    assert list(total.y) == [1]
     assert dict(zip(terms.hovertext, terms.y, strict=True)) == {"0": 1, "1": 1, "2": 0, "b1": -1}
+
+
+def test_the_table_of_the_card_ends_with_the_bias_and_the_sum():
+    gate = example("and_gate")
+    table = neuron_card(gate.ffn.forward(gate.x), 3, 0, Names()).table
+    assert [(row["coordinate"], row["x · key"]) for row in table] == [
+        ("coordinate 0", "1"), ("coordinate 1", "1"), ("coordinate 2", "0"), ("b1", "−1"), ("hidden, their sum", "1"),
+    ]  # fmt: skip
+
+
+def test_of_128_terms_few_have_a_number_and_the_sum_is_no_hair():
+    network = example("random")
+    drawing = neuron_card(network.ffn.forward(network.x), 0, 2, Names())
+    [total] = bars(drawing, "x")
+    assert list(ticks(drawing).values()) == ["0", "32", "64", "96", "b1", "<br>hidden"]
+    assert total.width[0] > 5
+    assert total.x[0] - total.width[0] / 2 > 128
+
+
+def on_curve(drawing):
+    """The curve of the card and the neuron's point on it."""
+    return [trace for trace in drawing.figure.data if trace.xaxis == "x2"]
 
 
 @pytest.mark.parametrize(
     ("position", "neuron", "hidden", "activated"), [(0, 2, 0.63, 0.4634), (1, 5, -0.03, -0.0146)]
 )
 def test_the_neuron_is_a_point_on_the_curve(lesson, position, neuron, hidden, activated):
-    curve, point = (
-        trace
-        for trace in neuron_card(lesson, position, neuron, Names()).figure.data
-        if trace.type == "scatter"
-    )
+    curve, point = on_curve(neuron_card(lesson, position, neuron, Names()))
     assert (point.x[0], point.y[0]) == (
         pytest.approx(hidden, abs=1e-12),
         pytest.approx(activated, abs=5e-5),
@@ -261,11 +332,7 @@ def test_the_neuron_is_a_point_on_the_curve(lesson, position, neuron, hidden, ac
 
 @pytest.mark.parametrize("strong", [50.0, -50.0])
 def test_a_neuron_far_out_is_still_on_the_curve_that_is_drawn(strong):
-    curve, point = (
-        trace
-        for trace in neuron_card(copying([[strong]]), 0, 0, Names()).figure.data
-        if trace.type == "scatter"
-    )
+    curve, point = on_curve(neuron_card(copying([[strong]]), 0, 0, Names()))
     assert curve.x[0] < point.x[0] < curve.x[-1]
 
 
@@ -274,8 +341,25 @@ def test_what_the_neuron_adds_is_its_value_times_how_hard_it_fires_beside_the_wh
     adds, output = bars(drawing, "x3")
     assert list(adds.y) == near(0.4634 * value for value in (0.1, 0.2, 0.2, 0.1))
     assert list(output.y) == near(OUTPUT_0)
-    assert [row["value"] for row in drawing.table] == ["0.1", "0.2", "0.2", "0.1"]
-    assert [row["adds to output"] for row in drawing.table] == ["0.0463", "0.0927", "0.0927", "0.0463"]
+    assert [row["value"] for row in drawing.table[:4]] == ["0.1", "0.2", "0.2", "0.1"]
+    assert [row["adds to output"] for row in drawing.table[:4]] == ["0.0463", "0.0927", "0.0927", "0.0463"]
+
+
+def test_the_legend_names_what_the_neuron_adds_the_whole_output_and_the_value(lesson):
+    drawing = neuron_card(lesson, 0, 2, Names())
+    legend = [trace.name for trace in drawing.figure.data if trace.showlegend is not False]
+    assert legend == ["0.463 · value 2", "output", "value 2"]
+    assert list(named(drawing, "value 2").y) == [0.1, 0.2, 0.2, 0.1]
+
+
+def test_of_many_coordinates_the_value_is_read_by_pointing_at_what_it_adds():
+    network = example("random")
+    drawing = neuron_card(network.ffn.forward(network.x), 0, 2, Names())
+    legend = [trace.name for trace in drawing.figure.data if trace.showlegend is not False]
+    assert legend == ["output", "0.0513 · value 2"]
+    adds = named(drawing, "0.0513")
+    assert list(adds.customdata) == list(network.ffn.w2[:, 2])
+    assert "0.0513 · value %{customdata:.4g} = %{y:.4g}" in adds.hovertemplate
 
 
 def test_what_all_neurons_add_is_the_output_since_b2_is_0(lesson):
@@ -286,13 +370,14 @@ def test_what_all_neurons_add_is_the_output_since_b2_is_0(lesson):
 def test_the_card_names_the_neuron_and_its_coordinates_as_the_example_does():
     gate = example("and_gate")
     drawing = neuron_card(gate.ffn.forward(gate.x), 3, 0, names_of(Scenario(base="and_gate")))
-    assert drawing.figure.layout.title.text == ("Neuron 0 (fires where a + b > 1) at position 3: hidden 1, activated 1")
+    title = "Neuron 0 (fires where a + b > 1) <br>at position 3: hidden 1, activated 1"
+    assert drawing.figure.layout.title.text == title
     assert [row["coordinate"] for row in drawing.table][2] == "coordinate 2 (a and b)"
 
 
 def test_the_card_says_which_nonlinearity_it_draws(lesson):
     titles = [note.text for note in neuron_card(lesson, 0, 3, Names()).figure.layout.annotations]
-    assert titles == ["x meets key 3", "GELU tanh", "activated[3] · value 3 in the output"]
+    assert titles == ["x meets key 3", "GELU tanh", "in the output"]
 
 
 # The output as a sum
@@ -323,7 +408,9 @@ def test_the_number_that_is_kept_is_marked_on_the_line_of_errors():
     drawing = output_sum(TRACE, 0, 2, Names())
     kept = named(drawing, "kept")
     assert (list(kept.x), list(kept.y)) == ([2], [4])
-    assert drawing.figure.layout.title.text == "The output at position 0 as a sum: 2 of 4 neurons, off by 4"
+    assert (
+        drawing.figure.layout.title.text == "The output at position 0 as a sum: <br>2 of 4 neurons, off by 4"
+    )
     assert drawing.text == "With the 2 largest of 4 contributions the sum is 4 from the output."
 
 
@@ -368,13 +455,64 @@ def test_after_the_first_dozen_the_rest_is_one_part():
     assert parts["2 more"] == [2 + 1]
 
 
-def test_of_a_wide_network_the_errors_alone_are_drawn():
+def test_the_chosen_neurons_part_has_the_outline_that_it_has_in_the_heatmap_and_b2_and_the_rest_look_otherwise():
+    drawing = output_sum(TRACE, 0, 2, Names(), neuron=0)
+    b2, other, chosen = (named(drawing, name).marker for name in ("b2", "Neuron 2", "Neuron 0"))
+    assert (chosen.line.color, chosen.line.width) == (concept("keys"), 4)
+    assert concept("keys") not in (b2.line.color, other.line.color)
+    assert b2.color != other.color == chosen.color
+    unchosen = output_sum(TRACE, 0, 2, Names())
+    assert named(unchosen, "Neuron 0").marker == other
+    many = copying([[1.0] * (MOST_STACKED + 1)])
+    assert named(output_sum(many, 0, MOST_STACKED + 1, Names()), "1 more").marker.pattern.shape == "/"
+
+
+def test_b2_and_the_rest_are_named_in_the_legend_and_a_neuron_by_its_number_in_its_longest_bar():
+    drawing = output_sum(TRACE, 0, 2, Names())
+    legend = [trace.name for trace in drawing.figure.data if trace.showlegend is not False]
+    assert legend == ["b2", "sum of these", "output"]
+    assert list(named(drawing, "Neuron 2").text) == ["", "2", "", ""]
+    assert list(named(drawing, "Neuron 0").text) == ["", "0", "", ""], "it adds 3 and 4"
+    assert drawing.figure.layout.uniformtext.mode == "hide", "a number that has no room is not drawn tiny"
+
+
+def wide():
+    """20 neurons copy the 20 coordinates of x; b2 is 1 everywhere. Output 3 .. 18 is 2 or less, the others are listed."""
+    x = np.ones(20)
+    x[[0, 1, 2, 19, 8, 9]] = [4, -6, 5, -7, 9, 3]
+    ffn = FFN(w1=np.identity(20), b1=np.zeros(20), w2=np.identity(20), b2=np.ones(20), activation="identity")
+    return ffn.forward([x])
+
+
+def test_of_a_wide_network_the_sum_is_drawn_at_the_coordinates_of_the_greatest_outputs():
+    drawing = output_sum(wide(), 0, 2, Names())
+    coordinates = [0, 1, 2, 8, 9, 19]
+    assert list(ticks(drawing, "xaxis2").values()) == list(map(str, coordinates))
+    assert drawing.figure.layout.xaxis2.title.text == "coordinate, the 6 of<br>greatest |output| [20]"
+    assert list(named(drawing, "output").y) == [5, -5, 6, 10, 4, -6]
+    assert parts_of(drawing) == {
+        "b2": [1] * 6,
+        "Neuron 8": [0, 0, 0, 9, 0, 0],
+        "Neuron 19": [0, 0, 0, 0, 0, -7],
+    }
+    assert list(named(drawing, "Neuron 19").hovertext) == [f"coordinate {i}" for i in coordinates]
+    assert list(named(drawing, "sum of these").y) == [1, 1, 1, 10, 1, -6]
+
+
+def test_of_a_wide_network_a_dozen_parts_are_told_apart_and_the_first_have_their_number():
+    drawing = output_sum(wide(), 0, 20, Names())
+    parts = [trace for trace in drawing.figure.data if trace.type == "bar"]
+    assert len(parts) == 1 + MOST_STACKED + 1
+    assert [trace.name for trace in parts if trace.text] == ["Neuron 8", "Neuron 19", "Neuron 1", "Neuron 2"]
+    assert np.sum([trace.y for trace in parts], axis=0).tolist() == list(named(drawing, "output").y)
+
+
+def test_of_128_to_512_every_error_is_drawn():
     network = example("random")
     drawing = output_sum(network.ffn.forward(network.x), 5, 100, Names())
     errors = named(drawing, "error").y
     assert len(errors) == 513
     assert errors[-1] == pytest.approx(0, abs=1e-12)
-    assert parts_of(drawing) == {}
 
 
 def test_the_table_of_the_sum_says_what_each_step_adds():
@@ -392,11 +530,13 @@ def test_the_table_of_the_sum_says_what_each_step_adds():
 def test_without_a_neuron_the_output_lacks_exactly_what_it_added(lesson):
     off = ablate(lesson.ffn, 2).forward(lesson.x)
     drawing = intervention(lesson, off, 0)
-    before, after = drawing.figure.data
+    before, after, change = drawing.figure.data
     assert list(before.y) == near(OUTPUT_0)
     # Less 0.4634 * [0.1, 0.2, 0.2, 0.1]; each of the two numbers is good to four digits.
     assert list(after.y) == pytest.approx([0.3752, 0.3218, 0.3322, 0.3648], abs=1e-4)
     assert (before.name, after.name) == ("before", "with the interventions")
+    assert list(change.y) == near(-0.4634 * value for value in (0.1, 0.2, 0.2, 0.1))
+    assert (change.yaxis, before.yaxis) == ("y2", None), "it has a scale of its own"
     assert drawing.figure.layout.barmode == "group"
 
 
@@ -406,6 +546,52 @@ def test_the_greatest_change_is_named_with_its_coordinate_and_sign():
     assert drawing.text == "The greatest change is 4, at coordinate 0."
     assert drawing.table[0] == {"coordinate": 0, "before": "9", "after": "13", "change": "4"}
     assert drawing.table[1] == {"coordinate": 1, "before": "30", "after": "30", "change": "0"}
+
+
+def test_before_is_an_output_as_well_in_its_colour_but_paler(lesson):
+    before, after, _ = intervention(lesson, ablate(lesson.ffn, 2).forward(lesson.x), 0).figure.data
+    assert before.marker.color == after.marker.color == concept("output")
+    assert before.opacity < (after.opacity or 1)
+
+
+def test_of_many_coordinates_before_is_hatched_and_after_its_edge_so_that_neither_hides_the_other():
+    network = example("random")
+    trace = network.ffn.forward(network.x)
+    before, after, _ = intervention(trace, ablate(network.ffn, 2).forward(network.x), 0).figure.data
+    assert before.fillpattern.shape == "/"
+    assert (before.line.width, after.fill) == (0, "none")
+
+
+@pytest.mark.parametrize(
+    ("position", "off", "told"),
+    [
+        # Each neuron copies a coordinate; at position 1 neurons 1 and 2 are silent.
+        (0, [1], "the greatest change is −2, at coordinate 1"),
+        (1, [1], "no change at this position, where the neuron is silent"),
+        (1, [1, 2], "no change at this position, where the neurons are silent"),
+        (1, [], "no change at this position"),
+    ],
+)
+def test_what_the_interventions_change_is_said_and_why_where_it_is_nothing(position, off, told):
+    ffn = FFN(w1=np.identity(3), b1=np.zeros(3), w2=np.identity(3), b2=np.zeros(3), activation="relu")
+    x = [[1, 2, 3], [1, -1, -1]]
+    drawing = intervention(ffn.forward(x), ablate(ffn, off).forward(x), position)
+    title = f"What the interventions do to the output at position {position}: <br>{told}"
+    assert drawing.figure.layout.title.text == title
+    assert drawing.text.lower() == f"{told}."
+
+
+def test_coordinates_have_the_words_that_an_example_gives_them_on_every_axis():
+    gate = example("and_gate")
+    trace, names = gate.ffn.forward(gate.x), names_of(Scenario(base="and_gate"))
+    card = neuron_card(trace, 3, 0, names)
+    words = ["a", "b", "a and b"]
+    assert list(ticks(card).values()) == [*words, "b1", "hidden"]
+    assert list(ticks(card, "xaxis3").values()) == words
+    assert list(ticks(output_sum(trace, 3, 1, names), "xaxis2").values()) == words
+    assert list(ticks(intervention(trace, trace, 3, names)).values()) == words
+    odd = Names(features=("x < y", "b", "c"))
+    assert ticks(intervention(trace, trace, 3, odd))[0] == "x &lt; y"
 
 
 # All of them
