@@ -112,8 +112,9 @@ def tolerances(trace: Trace) -> dict[str, Array]:
 
 _CAUTION = 2
 """Of sums of 4 to 5,000 numbers, random, of one sign, badly scaled or cancelling, none was off by more than a third of
-the tolerance, and of equal numbers none by more than all of it."""
+the tolerance, and of equal numbers none by more than half of it."""
 _ALIKE = 16
+"""Processors keep about so many sums going at once, so that a run of equal products is as much shorter."""
 _RUNS = 8
 
 

@@ -159,8 +159,8 @@ def test_huge_numbers_at_one_position_do_not_hide_a_change_at_another():
     ffn, before = EXAMPLES["cat"].ffn, x.copy()
     x[1, 0] += 0.5
     effect = effect_of(ffn.forward(before), ffn.forward(x))
-    for stage in (effect.hidden, effect.activated, effect.output):
-        assert (stage != 0).tolist() == [False, True, False]
+    for values in (effect.hidden, effect.activated, effect.output):
+        assert (values != 0).tolist() == [False, True, False]
     for stage in ("hidden", "activated", "output"):
         assert effect.tolerances[stage].shape == (3,)
         assert effect.tolerances[stage][0] > 1
@@ -223,6 +223,13 @@ def test_what_cancels_in_hidden_is_rounded_in_the_output_too():
     trace = ffn.forward([[1e10, 1e10]])
     assert trace.output.tolist() == [[0, 0]]
     assert same(trace, [[1e-6, 0]])
+
+
+def test_neurons_that_are_alike_round_alike_and_their_roundings_add_up():
+    # activated is 0, so all that the output may be off by comes of hidden, 100 times the same.
+    ffn = FFN(w1=[[1.0, -1.0]] * 100, b1=[0] * 100, w2=np.ones((2, 100)), b2=[0, 0], activation="identity")
+    found = tolerances(ffn.forward([[1e8, 1e8]]))
+    assert found["output"].item() == pytest.approx(100 * found["hidden"].item())
 
 
 def test_a_comparison_says_its_tolerance_and_what_that_depends_on():

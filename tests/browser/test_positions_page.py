@@ -1,10 +1,12 @@
 """One position at a time: "The cat sat" as three columns through one FFN, and no column looks at another."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+from ffn_core.positionwise import shuffle_order
 from tests.browser.visitor import Visit, Visitor
 
 pytestmark = pytest.mark.browser
@@ -86,7 +88,11 @@ def test_the_outputs_shuffle_with_the_positions_and_each_press_gives_another_ord
         assert sorted(order) == ["The", "cat", "sat"]
         expect(cat.page.get_by_text(f"The new order is {', '.join(order)}, positions")).to_be_visible()
 
-    cat.page.wait_for_url(re.compile(r"[?&]o=\d"))
+    def keeps_the_order(address: str) -> bool:
+        seed = parse_qs(urlsplit(address).query).get("o", ["0"])[0]
+        return [("The", "cat", "sat")[p] for p in shuffle_order(3, int(seed))] == order
+
+    cat.page.wait_for_url(keeps_the_order)
     cat.page.reload()
     expect(columns).to_have_text(order)
 
