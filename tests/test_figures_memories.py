@@ -145,7 +145,8 @@ def test_a_length_is_never_negative_so_its_colours_begin_at_0_and_are_those_of_p
 ):
     heat = cells(fires(lesson, measure="contribution", span=0.5))
     assert (heat.zmin, heat.zmax) == (0, 0.5)
-    assert {2 * at - 1: colour for at, colour in diverging_scale() if at >= 0.5} == dict(heat.colorscale)
+    (_, paper), (_, half), (_, full) = diverging_scale()[2:]
+    assert [list(stop) for stop in heat.colorscale] == [[0, paper], [0.5, half], [1, full]]
 
 
 def test_dead_is_not_sparse():

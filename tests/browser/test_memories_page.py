@@ -254,10 +254,11 @@ def test_a_neuron_that_is_switched_off_is_missing_from_the_output_until_undo(mem
     expect(visitor.chart(INTERVENTION)).to_be_visible()
     expect(visitor.page.get_by_text("Neuron 2 at 0.")).to_be_visible()
     visitor.wait_for_link(lambda scenario: scenario.strengths == {2: 0.0})
-    before, after = visitor.chart(INTERVENTION).evaluate(
+    before, after, change = visitor.chart(INTERVENTION).evaluate(
         "chart => chart._fullData.map((t) => Array.from(t.y))"
     )
-    assert before != after
+    assert change == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=1e-12)
+    assert any(change)
     visitor.button("Undo").click()
     visitor.wait_for_link(lambda scenario: scenario.edits == ())
     expect(visitor.chart(INTERVENTION)).to_have_count(0)
@@ -371,3 +372,66 @@ def test_a_phone_shows_the_page_without_sideways_scrolling(memories, example):
             .map((e) => e.scrollWidth - e.clientWidth)"""
     )
     assert wider == [0, 0, 0]
+
+
+OVERLAPS = """chart => {
+    const shown = [...chart.querySelectorAll(".annotation-text, .xtick text, .xtitle, .gtitle, .legendtext")]
+        .filter((text) => text.textContent.trim() && text.getBoundingClientRect().width)
+        .map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const found = [];
+    const [{ left, right }] = [chart.getBoundingClientRect()];
+    for (const [name, box] of shown) if (box.left < left - 1 || box.right > right + 1) found.push(`${name} is cut`);
+    for (const [i, [one, a]] of shown.entries()) {
+        for (const [other, b] of shown.slice(i + 1)) {
+            const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+            if (across > 1 && down > 3) found.push(`${one} / ${other}`);
+        }
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280])
+@pytest.mark.parametrize("example", ["lesson", "and_gate", "random"])
+def test_no_text_of_the_card_or_of_the_sum_lies_over_another_or_is_cut(memories, example, width):
+    neuron = {"lesson": 2, "and_gate": 0, "random": 511}[example]
+    phone = {"has_touch": True, "is_mobile": True} if width == 390 else {}
+    visitor = memories(example, f"&n={neuron}", viewport={"width": width, "height": 844}, **phone)
+    for title in (CARD, SUM):
+        chart = visitor.chart(title)
+        expect(chart.locator(".xtitle").first).to_be_visible()
+        assert chart.evaluate(OVERLAPS) == [], title
+
+
+def test_the_column_of_a_followed_neuron_moves_with_its_frame_before_the_server_answers(visit):
+    plain = visit(None)
+    visitor = MemoriesVisitor(plain.page, plain.address)
+    held: list[bool] = []
+
+    def through(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: None if held else server.send(message))
+
+    visitor.page.route_web_socket(re.compile("_stcore/stream"), through)
+    visitor.open("/memories?ex=random&n=2")
+    held.append(True)
+    visitor.press(visitor.chart(HEATMAP), 300, 7)
+    visitor.frames(300, 7)
+    column = visitor.chart(HEATMAP).evaluate(
+        "chart => { const { x0, x1, y0, y1, visible } = chart.layout.shapes[1]; return [x0, x1, y0, y1, visible]; }"
+    )
+    assert column == [299.5, 300.5, -0.5, 15.5, True]
+
+
+def test_the_legend_of_a_heatmap_with_one_kind_of_flag_says_what_that_means(memories):
+    phone = memories(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    expect(phone.chart(HEATMAP).locator(".legendtext")).to_have_text(["always on"])
+
+
+def test_the_threshold_is_asked_for_in_the_words_of_its_gauge_and_with_its_limits(memories):
+    visitor = memories()
+    threshold = visitor.page.get_by_role("spinbutton", name="Nearly zero: within … of zero, 0 to 1")
+    threshold.fill("0.25")
+    threshold.press("Enter")
+    expect(visitor.page.get_by_text("Within 0.25 of zero")).to_be_visible()
