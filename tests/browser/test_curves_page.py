@@ -81,7 +81,7 @@ def test_a_typed_x_reads_every_curve_at_once(curves, example):
     expect(visitor.row("GELU")).to_contain_text("−0.1587")
     expect(visitor.row("ReLU")).to_contain_text("0")
     expect(visitor.row("GELU − GELU tanh")).to_contain_text("0.0001528")
-    expect(visitor.chart("Shaded: Φ(−1) = 0.159")).to_be_visible()
+    expect(visitor.chart("Shaded: Φ(−1) = 0.1587")).to_be_visible()
     visitor.page.wait_for_url("**x=-1*")
 
 
@@ -98,9 +98,104 @@ def test_dragging_the_handle_reads_the_curves_where_it_is_let_go(curves, example
     visitor.page.wait_for_url("**x=-*")
     [reading] = parse_qs(urlsplit(visitor.page.url).query)["x"]
     assert float(reading) == pytest.approx(-2, abs=0.05)
+    assert len(reading.partition(".")[2]) <= 2, "no more digits than a hand would set"
     expect(visitor.page.get_by_label("Read at x =")).to_have_value(reading)
     top, bottom = chart.evaluate("chart => [chart.layout.shapes[0].y0, chart.layout.shapes[0].y1]")
     assert (top, bottom) == (0, 1), "a handle dragged downwards is put straight again"
+
+
+def drag(visitor: CurvesVisitor, x: float, to: float) -> None:
+    """Drag the handle from its place at x to another, which may lie beyond the plot."""
+    chart = visitor.chart("Curves")
+    start, end = visitor.place(chart, x, 2.5), visitor.place(chart, to, 2)
+    visitor.page.mouse.move(*start)
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(*end, steps=4)
+    visitor.page.mouse.up()
+
+
+def handle(visitor: CurvesVisitor) -> float:
+    x: float = visitor.chart("Curves").evaluate("chart => chart._fullLayout.shapes[0].x0")
+    return x
+
+
+def test_a_drag_beyond_the_edge_ends_at_the_edge(curves):
+    visitor = curves("lesson")
+    for start in (1, 4):  # the second time that is no news to Python, and the handle comes back all the same
+        drag(visitor, start, 4.4)
+        visitor.page.wait_for_url("**x=4*")
+        expect(visitor.row("ReLU")).to_contain_text("4")
+        assert handle(visitor) == 4
+
+
+def test_an_emptied_field_keeps_its_last_number(curves):
+    visitor = curves("lesson", x="1.5", a="-2,3")
+    for label, number in (("Read at x =", "1.5"), ("x from", "-2"), ("to", "3")):
+        field = visitor.page.get_by_label(label, exact=True)
+        field.fill("")
+        field.press("Enter")
+        expect(field).to_have_value(number)
+    typed = visitor.page.get_by_label("Read at x =")
+    typed.fill("2")
+    typed.press("Enter")
+    visitor.page.wait_for_url("**x=2&a=-2,3*")
+
+
+def test_what_is_set_is_still_there_after_a_reload(curves):
+    visitor = curves("lesson")
+    visitor.page.get_by_role("combobox", name="Curves").fill("SiLU")
+    visitor.page.get_by_role("option", name="SiLU").click()
+    visitor.keyboard.press("Escape")
+    visitor.page.wait_for_url("**f=relu,gelu,silu*")
+    end = visitor.page.get_by_label("to", exact=True)
+    end.fill("6")
+    end.press("Enter")
+    visitor.page.wait_for_url("**a=-4,6*")
+    visitor.page.get_by_text("largest first", exact=True).click()
+    visitor.page.wait_for_url("**b=1*")
+    visitor.page.reload()
+    visitor.ready()
+    expect(visitor.row("SiLU")).to_be_visible()
+    expect(visitor.page.get_by_label("to", exact=True)).to_have_value("6")
+    expect(visitor.page.get_by_role("radio", name="largest first")).to_be_checked()
+
+
+def test_another_nonlinearity_of_the_network_is_drawn_and_read_in_sight_of_the_header(curves):
+    visitor = curves("lesson")
+    expect(visitor.row("GELU tanh (this network's)")).to_be_in_viewport()
+    visitor.page.get_by_role("button", name="SiLU", exact=True).click()
+    expect(visitor.row("SiLU (this network's)")).to_be_in_viewport()
+    legend = visitor.chart("Curves").locator(".legend2text", has_text="SiLU (this network's)")
+    expect(legend).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [1280, 1024])
+def test_the_names_of_all_chosen_curves_and_the_bells_title_are_whole(curves, width):
+    visitor = curves(
+        "lesson", f="relu,gelu,gelu_tanh,gelu_quick,silu,sigmoid,tanh,relu2,identity", x="-2.345"
+    )
+    visitor.page.set_viewport_size({"width": width, "height": 768})
+    last = visitor.page.get_by_test_id("stMultiSelect").locator("[data-tag]", has_text="identity")
+    expect(last).to_be_in_viewport(ratio=1)
+    title = visitor.chart("Shaded")
+    over = title.evaluate(
+        """chart => chart.querySelector(".gtitle").getBoundingClientRect().right - chart.getBoundingClientRect().right"""
+    )
+    assert over <= 0
+
+
+@pytest.mark.parametrize("neuron", [0, 2, 511])
+def test_the_followed_neurons_name_is_whole_wherever_its_bar_stands(curves, neuron):
+    visitor = curves("random", n=str(neuron))
+    outside = visitor.chart("Before and after").evaluate(
+        """chart => {
+            const name = chart.querySelector(".shape-label").getBoundingClientRect();
+            const plot = chart.querySelector(".bglayer").ownerSVGElement.getBoundingClientRect();
+            const { xaxis } = chart._fullLayout, left = plot.left + xaxis._offset;
+            return [left - name.left, name.right - (left + xaxis._length)];
+        }"""
+    )
+    assert max(outside) <= 2
 
 
 def test_a_press_on_a_curve_reads_it_there(curves):
@@ -161,7 +256,7 @@ def test_a_range_from_right_to_left_is_refused_beside_its_cause_and_the_last_one
     expect(panels).to_have_attribute("aria-label", re.compile("from x = −2 to 4"))
     start.fill("5")
     start.press("Enter")
-    expect(visitor.page.get_by_role("alert")).to_contain_text("-2 to 4 is still drawn")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("−2 to 4 is still drawn")
     expect(panels).to_have_attribute("aria-label", re.compile("from x = −2 to 4"))
 
 
