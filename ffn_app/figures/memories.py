@@ -32,13 +32,13 @@ Measure = Literal["hidden", "activated", "contribution"]
 MOST_COLUMNS = 512
 """Neurons that a screen is wide enough for; more are pooled."""
 MOST_STACKED = 12
-"""Neurons that are told apart in a stack; what the rest adds is one part."""
+"""Neurons that are told apart in a stack; what the rest adds is one part ..."""
+MOST_STACKED_WIDE = 6
+"""... and of a wide network, where every part costs as much time to draw and is thinner."""
 MOST_COORDINATES = 16
 """So many coordinates have room for a word each, and for a stack each ..."""
 STACKED_COORDINATES = 6
 """... and of more than that only those of the greatest outputs are stacked."""
-NUMBERED = 4
-"""So many parts have their number in such a stack, whose further parts are thin."""
 MOST_NAMED = 40
 """So many neurons have room for their number each."""
 
@@ -452,7 +452,8 @@ def _stack(
     b2 is hollow and the rest hatched, both named in the legend; a neuron has its number on its longest bar.
     """
     contributions = trace.contributions(position)
-    first, rest = neurons[:MOST_STACKED], neurons[MOST_STACKED:]
+    most = MOST_STACKED if len(shown) == trace.ffn.d_model else MOST_STACKED_WIDE
+    first, rest = neurons[:most], neurons[most:]
     paper = diverging_scale()[2][1]
     hollow = {"color": paper, "line": {"width": 2, "color": concept("values")}}
     solid = {"color": concept("values"), "line": {"width": 1, "color": paper}}
@@ -470,10 +471,9 @@ def _stack(
     drawn: list[PlotTrace] = []
     if isinstance(trace, Trace):  # a gated network has no bias here
         drawn.append(part("b2", trace.ffn.b2, hollow))
-    numbered = first if len(shown) == trace.ffn.d_model else first[:NUMBERED]
     for j in first:
         press = {"customdata": np.full(len(shown), j), "meta": {"press": ["neuron"]}}
-        label = _label(str(j), contributions[j][shown]) if j in numbered else {}
+        label = _label(str(j), contributions[j][shown])
         marker = chosen if j == neuron else solid
         drawn.append(part(names.neuron(j), contributions[j], marker, showlegend=False, **press, **label))
     if rest:
