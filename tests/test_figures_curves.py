@@ -39,9 +39,10 @@ def lines(drawing, axis):
 
 def dots(drawing, axis):
     return [
-        (trace.x[0], trace.y[0])
+        place
         for trace in drawing.figure.data
-        if trace.mode == "markers" and trace.marker.symbol is None and trace.yaxis == axis
+        if trace.mode == "markers" and trace.marker.symbol is None and (trace.yaxis or "y") == axis
+        for place in zip(trace.x, trace.y, strict=True)
     ]
 
 
@@ -135,6 +136,8 @@ def test_the_reading_is_a_dot_on_every_line_and_the_first_shape():
     assert dots(drawing, "y") == [(1, 1), (1, pytest.approx(0.841344746069, abs=1e-12))]
     assert dots(drawing, "y2") == [(1, 1), (1, pytest.approx(1.0833154706, abs=1e-10))]  # Phi(1) + phi(1)
     [(x, difference)] = dots(drawing, "y3")
+    [colours] = [trace.marker.color for trace in drawing.figure.data if trace.hovertext == ("ReLU", "GELU")]
+    assert colours == (LINES["relu"][0], LINES["gelu"][0])
     assert (x, difference) == (1, pytest.approx(0.841344746069 - 0.841191990608, abs=1e-12))
     assert drawing.figure.layout.meta == {"drag": "reading", "step": 0.01, "within": [-4, 4]}
     assert drawing.figure.layout.shapes[0].x0 == 1

@@ -113,7 +113,8 @@ def curve_panels(
     x = np.linspace(low, high, _POINTS)
     traces = [_line(each, x) for each in drawn]
     if inside and reading is not None:
-        traces += [_dot(each, reading) for each in drawn]
+        panels = dict.fromkeys(each.axis for each in drawn)
+        traces += [_dots([each for each in drawn if each.axis == axis], reading) for axis in panels]
     traces += [
         _marks("y", _of_values(names, low, high)),
         _marks("y2", _of_slopes(names, low, high), "bottom right"),
@@ -269,11 +270,13 @@ def _line(drawn: _Drawn, x: Array) -> PlotTrace:
     }  # fmt: skip
 
 
-def _dot(drawn: _Drawn, reading: float) -> PlotTrace:
-    at = np.array([reading])
+def _dots(drawn: Sequence[_Drawn], reading: float) -> PlotTrace:
+    """The lines of one panel at the reading: in one trace, since each takes its time at every step of the reading."""
     return {
-        "type": "scatter", "mode": "markers", "x": at, "y": drawn.function(at), "yaxis": drawn.axis, "showlegend": False,
-        "marker": {"size": 10, "color": drawn.looks["color"]}, "hovertemplate": _HOVER.format(drawn.says),
+        "type": "scatter", "mode": "markers", "x": np.full(len(drawn), reading), "yaxis": drawn[0].axis, "showlegend": False,
+        "y": np.array([float(each.function(np.array(reading))) for each in drawn]),
+        "marker": {"size": 10, "color": [each.looks["color"] for each in drawn]},
+        "hovertext": [each.says for each in drawn], "hovertemplate": _HOVER.format("%{hovertext}"),
     }  # fmt: skip
 
 
