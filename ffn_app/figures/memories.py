@@ -278,7 +278,7 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
         **_UNDER_THE_TITLE,
         legend={"yref": "container", "y": 1 - (36 + more) / height, "yanchor": "top"},
         meta={"neuron": neuron, "position": position},
-        margin={"t": 102 + more, "b": 64},
+        margin={"l": 72, "t": 102 + more, "b": 64},
         annotations=[
             {
                 "text": title, "x": sum(domain) / 2, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "center",
@@ -290,7 +290,7 @@ def neuron_card(trace: Trace, position: int, neuron: int, names: Names) -> Drawi
             "domain": domains[0], "title": {"text": f"coordinate i of x [{ffn.d_model}]", "standoff": 4},
             "automargin": False, **ticks,
         },
-        yaxis={"title": {"text": "x_i · key_i"}, "automargin": False},
+        yaxis={"title": {"text": "x_i · key_i", "standoff": 4}, "automargin": False},
         xaxis2={
             "domain": domains[1], "title": {"text": "hidden", "standoff": 4}, "anchor": "y2", "automargin": False, "nticks": 4,
         },
@@ -393,11 +393,11 @@ def output_sum(
     which = "" if len(shown) == d_model else f", the {len(shown)} of<br>greatest |output|"
     look = layout(
         f"The output at position {position} as a sum: <br>{kept} of {len(order)} neurons, off by {off}",
-        380,
+        392,
         barmode="relative",
         **_UNDER_THE_TITLE,
         legend={"x": 0, "xanchor": "left", "y": 1},
-        margin={"t": 92, "b": 64},
+        margin={"l": 72, "t": 92, "b": 76},
         uniformtext={"minsize": 11, "mode": "hide"},  # a part too thin for its number has none
         xaxis={
             "domain": left,
@@ -405,12 +405,12 @@ def output_sum(
             "automargin": False,
         },
         yaxis={
-            "title": {"text": "distance from the output"},
+            "title": {"text": "distance from the output", "standoff": 4},
             "rangemode": "tozero",
             "automargin": False,
         },
         xaxis2={
-            "domain": right, "anchor": "y2", "title": {"text": f"coordinate{which} [{d_model}]", "standoff": 4},
+            "domain": right, "anchor": "y2", "title": {"text": f"coordinate{which} [{d_model}]", "standoff": 12 if which else 4},
             **(_in_words(names, shown) or numbered),
         },
         yaxis2={"anchor": "x2", "title": {"text": "neurons’ contributions", "standoff": 2}, "automargin": False},
