@@ -193,10 +193,12 @@ def test_a_neuron_that_is_switched_off_contributes_nothing_and_its_line_goes_dar
 
 
 def test_of_a_neuron_with_another_strength_the_panel_says_what_becomes_of_its_value():
-    off = live(LESSON.edit(("strength", (2,), 0.0)), neuron=2)["panel"]["remark"]
-    assert off == "It is switched off: its key still meets x, but its value is not written."
-    doubled = live(LESSON.edit(("strength", (2,), 2.0)), neuron=2)["panel"]["remark"]
-    assert doubled.endswith("An intervention multiplies its value by 2.")
+    off = live(LESSON.edit(("strength", (2,), 0.0)), neuron=2)["panel"]
+    assert off["title"] == "Neuron 2, switched off"
+    assert off["remark"] == "It is switched off: its key still meets x, but its value is not written."
+    doubled = live(LESSON.edit(("strength", (2,), 2.0)), neuron=2)["panel"]
+    assert doubled["title"] == "Neuron 2, strength 2"
+    assert doubled["remark"].endswith("An intervention multiplies its value by 2.")
     assert "intervention" not in live(LESSON.edit(("strength", (2,), 2.0)), neuron=3)["panel"]["remark"]
 
 

@@ -348,11 +348,12 @@ def _with_strength(scenario: Scenario, look: Look | None, told: Panel) -> Panel:
     """
     if told.neuron in scenario.strengths:
         factor = scenario.strengths[told.neuron]
+        # In the title as well: below long formulas the remark is out of sight.
         if factor == 0:
-            return replace(
-                told, remark="It is switched off: its key still meets x, but its value is not written."
-            )
-        return replace(told, remark=f"{told.remark} An intervention multiplies its value by {factor:g}.")
+            remark = "It is switched off: its key still meets x, but its value is not written."
+            return replace(told, title=f"{told.title}, switched off", remark=remark)
+        remark = f"{told.remark} An intervention multiplies its value by {factor:g}."
+        return replace(told, title=f"{told.title}, strength {factor:g}", remark=remark)
     if look is None or look.array not in VALUES or len(look.index) != 2:
         return told
     strength = scenario.strengths.get(look.index[1])
