@@ -505,6 +505,7 @@ def test_of_a_wide_network_fewer_parts_are_told_apart_and_all_add_up():
     parts = [trace for trace in drawing.figure.data if trace.type == "bar"]
     largest = [f"Neuron {j}" for j in (8, 19, 1, 2, 0, 9)]
     assert [trace.name for trace in parts] == ["b2", *largest, "14 more"]
+    assert [trace.name for trace in parts if trace.text] == largest[:3]
     assert np.sum([trace.y for trace in parts], axis=0).tolist() == list(named(drawing, "output").y)
 
 

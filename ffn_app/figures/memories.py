@@ -34,7 +34,9 @@ MOST_COLUMNS = 512
 MOST_STACKED = 12
 """Neurons that are told apart in a stack; what the rest adds is one part ..."""
 MOST_STACKED_WIDE = 6
-"""... and of a wide network, where every part costs as much time to draw and is thinner."""
+"""... and of a wide network, where every part costs as much time to draw and is thinner ..."""
+NUMBERED_WIDE = 3
+"""... and so many of them have their number."""
 MOST_COORDINATES = 16
 """So many coordinates have room for a word each, and for a stack each ..."""
 STACKED_COORDINATES = 6
@@ -452,8 +454,10 @@ def _stack(
     b2 is hollow and the rest hatched, both named in the legend; a neuron has its number on its longest bar.
     """
     contributions = trace.contributions(position)
-    most = MOST_STACKED if len(shown) == trace.ffn.d_model else MOST_STACKED_WIDE
+    wide = len(shown) < trace.ffn.d_model
+    most = MOST_STACKED_WIDE if wide else MOST_STACKED
     first, rest = neurons[:most], neurons[most:]
+    numbered = first[:NUMBERED_WIDE] if wide else first
     paper = diverging_scale()[2][1]
     hollow = {"color": paper, "line": {"width": 2, "color": concept("values")}}
     solid = {"color": concept("values"), "line": {"width": 1, "color": paper}}
@@ -473,7 +477,7 @@ def _stack(
         drawn.append(part("b2", trace.ffn.b2, hollow))
     for j in first:
         press = {"customdata": np.full(len(shown), j), "meta": {"press": ["neuron"]}}
-        label = _label(str(j), contributions[j][shown])
+        label = _label(str(j), contributions[j][shown]) if j in numbered else {}
         marker = chosen if j == neuron else solid
         drawn.append(part(names.neuron(j), contributions[j], marker, showlegend=False, **press, **label))
     if rest:
