@@ -20,7 +20,6 @@ from ffn_core.memories import (
     always_on,
     contribution_norms,
     dead,
-    greatest_first,
     neuron_order,
     partial_sums,
     top_neurons,
@@ -32,15 +31,9 @@ Measure = Literal["hidden", "activated", "contribution"]
 MOST_COLUMNS = 512
 """Neurons that a screen is wide enough for; more are pooled."""
 MOST_STACKED = 12
-"""Neurons that are told apart in a stack; what the rest adds is one part ..."""
-MOST_STACKED_WIDE = 6
-"""... and of a wide network, where every part costs as much time to draw and is thinner ..."""
-NUMBERED_WIDE = 3
-"""... and so many of them have their number."""
+"""Neurons that are told apart in a stack; what the rest adds is one part."""
 MOST_COORDINATES = 16
-"""So many coordinates have room for a word each, and for a stack each ..."""
-STACKED_COORDINATES = 6
-"""... and of more than that only those of the greatest outputs are stacked."""
+"""So many coordinates have room for a word each, and for a stack each."""
 MOST_NAMED = 40
 """So many neurons have room for their number each."""
 
@@ -363,15 +356,14 @@ def output_sum(
 ) -> Drawing:
     """The output at a position as a sum of contributions, largest first, with only `kept` of them.
 
-    Left, how far the partial sum is from the output for every number of neurons; right the parts, of a wide network at
-    the coordinates of the greatest outputs. The part of `neuron` is outlined.
+    Left, how far the partial sum is from the output for every number of neurons; right, for small networks, the parts.
+    The part of `neuron` is outlined.
     """
     sums = partial_sums(trace, position)
     # From the whole sum, which is the output to rounding: all neurons together are off by 0, not by 1e-16.
     errors = np.linalg.norm(sums - sums[-1], axis=1)
     off = short_number(float(errors[kept]))
     order = top_neurons(trace, position, trace.ffn.d_ff)
-    shown = _shown_coordinates(trace.output[position])
     traces: list[PlotTrace] = [
         {
             "type": "scatter", "mode": "lines", "x": np.arange(len(errors)), "y": errors, "name": "error",
@@ -383,16 +375,16 @@ def output_sum(
             "marker": {"size": 12, "color": concept("values")}, "hoverinfo": "skip", "showlegend": False,
         },
     ]  # fmt: skip
-    traces += _stack(
-        trace, position, shown, neurons=order[:kept], total=sums[kept], names=names, neuron=neuron
-    )
-    left, right = side_by_side(1, 1, spacing=0.16)
+    # Drawn anew, the parts of a wide network take so long that the page would follow a press only after 0.3 s.
+    small = trace.ffn.d_model <= MOST_COORDINATES
+    if small:
+        traces += _stack(trace, position, neurons=order[:kept], total=sums[kept], names=names, neuron=neuron)
+    left, *right = side_by_side(1, 1, spacing=0.16) if small else side_by_side(1)
     d_model = trace.ffn.d_model
     # Small and level, three digits each have room on a phone.
     numbered = {
-        "tickvals": np.arange(len(shown)), "ticktext": shown, "tickangle": 0, "tickfont": {"size": 11}, "automargin": False,
+        "tickvals": np.arange(d_model), "tickangle": 0, "tickfont": {"size": 11}, "automargin": False,
     }  # fmt: skip
-    which = "" if len(shown) == d_model else f", the {len(shown)} of<br>greatest |output|"
     look = layout(
         f"The output at position {position} as a sum: <br>{kept} of {len(order)} neurons, off by {off}",
         392,
@@ -400,7 +392,6 @@ def output_sum(
         **_UNDER_THE_TITLE,
         legend={"x": 0, "xanchor": "left", "y": 1},
         margin={"l": 72, "t": 92, "b": 76},
-        uniformtext={"minsize": 11, "mode": "hide"},  # a part too thin for its number has none
         xaxis={
             "domain": left,
             "title": {"text": f"neurons kept [d_ff = {len(order)}]", "standoff": 4},
@@ -411,12 +402,16 @@ def output_sum(
             "rangemode": "tozero",
             "automargin": False,
         },
-        xaxis2={
-            "domain": right, "anchor": "y2", "title": {"text": f"coordinate{which} [{d_model}]", "standoff": 12 if which else 4},
-            **(_in_words(names, shown) or numbered),
-        },
-        yaxis2={"anchor": "x2", "title": {"text": "neurons’ contributions", "standoff": 2}, "automargin": False},
-    )  # fmt: skip
+    )
+    if right:
+        look |= {
+            "uniformtext": {"minsize": 11, "mode": "hide"},  # a part too thin for its number has none
+            "xaxis2": {
+                "domain": right[0], "anchor": "y2", "title": {"text": f"coordinate [{d_model}]", "standoff": 4},
+                **(_in_words(names, range(d_model)) or numbered),
+            },
+            "yaxis2": {"anchor": "x2", "title": {"text": "neurons’ contributions", "standoff": 2}, "automargin": False},
+        }  # fmt: skip
     return Drawing(
         traces=traces,
         layout=look,
@@ -432,43 +427,33 @@ def output_sum(
     )
 
 
-def _shown_coordinates(output: np.ndarray) -> list[int]:
-    """The coordinates of `output` [d_model] whose sums are drawn, in their order: all of few, else the greatest."""
-    if len(output) <= MOST_COORDINATES:
-        return list(range(len(output)))
-    return sorted(greatest_first(np.abs(output))[:STACKED_COORDINATES].tolist())
-
-
 def _stack(
     trace: AnyTrace,
     position: int,
-    shown: list[int],
     *,
     neurons: tuple[int, ...],
     total: np.ndarray,
     names: Names,
     neuron: int | None,
 ) -> list[PlotTrace]:
-    """The parts of a partial sum at the coordinates `shown`: b2, the first neurons one by one, the rest together.
+    """The parts of a partial sum, coordinate by coordinate: b2, the first neurons one by one, the rest together.
 
     b2 is hollow and the rest hatched, both named in the legend; a neuron has its number on its longest bar.
     """
     contributions = trace.contributions(position)
-    wide = len(shown) < trace.ffn.d_model
-    most = MOST_STACKED_WIDE if wide else MOST_STACKED
-    first, rest = neurons[:most], neurons[most:]
-    numbered = first[:NUMBERED_WIDE] if wide else first
+    first, rest = neurons[:MOST_STACKED], neurons[MOST_STACKED:]
+    d_model = trace.ffn.d_model
     paper = diverging_scale()[2][1]
     hollow = {"color": paper, "line": {"width": 2, "color": concept("values")}}
     solid = {"color": concept("values"), "line": {"width": 1, "color": paper}}
     chosen = {"color": concept("values"), "line": {"width": 4, "color": concept("keys")}}
     hatched = {**hollow, "color": concept("values"), "pattern": {"shape": "/"}}
-    place: PlotTrace = {"x": np.arange(len(shown)), "xaxis": "x2", "yaxis": "y2"}
-    coordinates = list(map(names.feature, shown))
+    place: PlotTrace = {"x": np.arange(d_model), "xaxis": "x2", "yaxis": "y2"}
+    coordinates = list(map(names.feature, range(d_model)))
 
     def part(name: str, values: np.ndarray, marker: dict[str, Any], **more: Any) -> PlotTrace:
         return {
-            "type": "bar", **place, "y": values[shown], "name": name, "marker": marker, "hovertext": coordinates,
+            "type": "bar", **place, "y": values, "name": name, "marker": marker, "hovertext": coordinates,
             "hovertemplate": f"{html.escape(name)} adds %{{y:.4g}} to %{{hovertext}}<extra></extra>", **more,
         }  # fmt: skip
 
@@ -476,8 +461,8 @@ def _stack(
     if isinstance(trace, Trace):  # a gated network has no bias here
         drawn.append(part("b2", trace.ffn.b2, hollow))
     for j in first:
-        press = {"customdata": np.full(len(shown), j), "meta": {"press": ["neuron"]}}
-        label = _label(str(j), contributions[j][shown]) if j in numbered else {}
+        press = {"customdata": np.full(d_model, j), "meta": {"press": ["neuron"]}}
+        label = _label(str(j), contributions[j])
         marker = chosen if j == neuron else solid
         drawn.append(part(names.neuron(j), contributions[j], marker, showlegend=False, **press, **label))
     if rest:
@@ -488,7 +473,7 @@ def _stack(
     ):
         drawn.append(
             {
-                "type": "scatter", "mode": "markers", **place, "y": values[shown], "name": name, "hovertext": coordinates,
+                "type": "scatter", "mode": "markers", **place, "y": values, "name": name, "hovertext": coordinates,
                 "marker": {"symbol": symbol, "size": 16, "color": concept("output"), "line": {"width": 3}},
                 "hovertemplate": f"{name} %{{y:.4g}} at %{{hovertext}}<extra></extra>",
             }
