@@ -17,6 +17,7 @@ from ffn_app.figures.experts import (
     routing,
 )
 from ffn_app.live_plot import live_plot
+from ffn_app.markdown import literal
 from ffn_app.session import Session, apply
 from ffn_app.shell import (
     change,
@@ -287,12 +288,14 @@ def _choose_expert(session: Session, experts: tuple[str, ...]) -> None:
 def _tokens_of(trace: MoETrace, words: tuple[str, ...], experts: tuple[str, ...], expert: int) -> str:
     at, slots = np.nonzero(trace.chosen == expert)
     got = [
-        f"{words[p]} ({ordinal(slot)}, weight {short_number(float(trace.routing_weights[p, slot]))})"
+        f"{literal(words[p])} ({ordinal(slot)}, weight {short_number(float(trace.routing_weights[p, slot]))})"
         for p, slot in zip(at.tolist(), slots.tolist(), strict=True)
         if not trace.dropped[p, slot]
     ]
     dropped = [
-        words[p] for p, slot in zip(at.tolist(), slots.tolist(), strict=True) if trace.dropped[p, slot]
+        literal(words[p])
+        for p, slot in zip(at.tolist(), slots.tolist(), strict=True)
+        if trace.dropped[p, slot]
     ]
     if not len(at):
         return f"No token chose **{experts[expert]}**: its load is 0, and it adds exactly 0 to every output."

@@ -8,6 +8,7 @@ from ffn_app.board.arrays import arrays_of, spans
 from ffn_app.board.names import names_of
 from ffn_app.figures.positions import columns, reach
 from ffn_app.live_plot import live_plot
+from ffn_app.markdown import literal
 from ffn_app.session import Session, apply
 from ffn_app.shell import change, current, drawn_first, keep, look_at
 from ffn_app.view import MOST_SEED
@@ -127,7 +128,7 @@ def _say_what_changed(session: Session, words: Sequence[str], effect: Effect, ow
         with st.container(horizontal=True, vertical_alignment="center"):
             st.write("Nothing is changed yet. Type another number into x on the board, or:")
             st.button(
-                f"Add 1 to x[{p}][{i}] of “{words[p]}”",
+                f"Add 1 to x[{p}][{i}] of “{literal(words[p])}”",
                 help=names_of(session.present).feature(i).capitalize(),
                 on_click=_add_one,
                 args=(p, i),
@@ -164,7 +165,7 @@ def shuffling(session: Session) -> None:
     st.write(
         f"The new order is {told}positions {_listed([str(p) for p in order])}. "
         "Each word keeps its output, wherever it stands: the FFN does not know the order. "
-        f"The frame follows **{words[followed]}**."
+        f"The frame follows **{literal(words[followed])}**."
     )
     _side_by_side(
         session,
@@ -274,4 +275,5 @@ def _span(session: Session) -> float:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words)
+    """Words in a row, as they stand: what is written with them is Markdown."""
+    return ", ".join(map(literal, words))

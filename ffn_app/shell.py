@@ -11,6 +11,7 @@ import streamlit as st
 
 from ffn_app import frame
 from ffn_app.board.names import names_of
+from ffn_app.markdown import literal
 from ffn_app.session import (
     Family,
     Session,
@@ -90,16 +91,21 @@ def choose_position(session: Session) -> None:
         remember_shown("choose_position", there)
         look_at(position=there or 0)
 
-    def labelled(p: int) -> str:
-        return f"{p}: {words[p]}"
-
-    places = range(len(words))
+    places, labels = range(len(words)), [f"{p}: {word}" for p, word in enumerate(words)]
     if len(words) <= MOST_CHIPS:
+        in_markdown = list(map(literal, labels))
         st.segmented_control(
-            "Position", places, default=position, format_func=labelled, key=key, on_change=chosen
+            "Position",
+            places,
+            default=position,
+            format_func=in_markdown.__getitem__,
+            key=key,
+            on_change=chosen,
         )
     else:
-        st.selectbox("Position", places, index=position, format_func=labelled, key=key, on_change=chosen)
+        st.selectbox(
+            "Position", places, index=position, format_func=labels.__getitem__, key=key, on_change=chosen
+        )
 
 
 def choose_neuron(session: Session) -> None:

@@ -206,6 +206,19 @@ def test_the_browser_is_told_the_column_of_every_neuron_so_that_it_can_move_the_
     assert sorted(drawing.layout["meta"]["columns"]) == list(range(8))
 
 
+def test_a_word_with_tags_is_shown_as_it_stands(lesson):
+    words = ("<a href='//e.vl'>x</a>", "a&b")
+    drawing = heatmap(lesson, words, measure="hidden", order="index", span=1.0, position=0, neuron=None)
+    shown = drawing.figure.layout.yaxis.ticktext
+    assert list(shown) == ["0: &lt;a href='//e.vl'&gt;x&lt;/a&gt;", "1: a&amp;b"]
+    assert "0: <a href='//e.vl'>x</a>" in drawing.table[0], "a table knows no tags"
+
+
+def test_neurons_are_counted_in_whole_numbers_on_the_axis_of_the_sum():
+    gate = example("and_gate")
+    assert output_sum(gate.ffn.forward(gate.x), 3, 1, Names()).figure.layout.xaxis.dtick == 1
+
+
 def test_512_neurons_have_a_column_each():
     network = example("random")
     drawing = fires(network.ffn.forward(network.x))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ffn_app.board.names import Names
 from ffn_app.figures.drawing import MOST_BARS, Drawing, PlotTrace, bars, layout, side_by_side
-from ffn_app.theme import concept, diverging_scale
+from ffn_app.theme import concept, diverging_scale, positive_half
 from ffn_core.activations import activation
 from ffn_core.dense import Trace
 from ffn_core.explain import explain
@@ -85,7 +85,7 @@ def heatmap(
             ),  # as many digits as the hover text shows, in half the bytes
             "customdata": np.stack([places, neurons], axis=-1),
             "meta": {"press": ["position", "neuron"]},
-            "colorscale": _positive_half() if measure == "contribution" else diverging_scale(),
+            "colorscale": positive_half() if measure == "contribution" else diverging_scale(),
             "zmin": 0 if measure == "contribution" else -span,
             "zmax": span,
             "hovertemplate": "position %{customdata[0]}, neuron %{customdata[1]}<br>%{z:.4g}<extra></extra>",
@@ -139,7 +139,7 @@ def heatmap(
         yaxis={
             "title": {"text": "position"},
             "tickvals": np.arange(len(values)),
-            "ticktext": places_named,
+            "ticktext": [html.escape(place, quote=False) for place in places_named],
             "range": [len(values), -0.5],
             "showgrid": False,
             "zeroline": False,
@@ -163,11 +163,6 @@ _ORDERS: dict[Order, str] = {
     "strength": "strongest first",
     "cluster": "alike side by side",
 }
-
-
-def _positive_half() -> list[list[float | str]]:
-    """The diverging scale from 0 on: a positive number has the same colour in both."""
-    return [[2 * float(at) - 1, colour] for at, colour in diverging_scale() if float(at) >= 0.5]
 
 
 def _neuron_ticks(columns: np.ndarray, column_of: np.ndarray, order: Order) -> dict[str, Any]:
@@ -396,6 +391,7 @@ def output_sum(
             "domain": left,
             "title": {"text": f"neurons kept [d_ff = {len(order)}]", "standoff": 4},
             "automargin": False,
+            **({"dtick": 1} if len(order) <= MOST_COORDINATES else {}),  # no half neurons
         },
         yaxis={
             "title": {"text": "distance from the output", "standoff": 4},
@@ -443,7 +439,7 @@ def _stack(
     contributions = trace.contributions(position)
     first, rest = neurons[:MOST_STACKED], neurons[MOST_STACKED:]
     d_model = trace.ffn.d_model
-    paper = diverging_scale()[2][1]
+    paper = positive_half()[0][1]  # the colour of 0
     hollow = {"color": paper, "line": {"width": 2, "color": concept("values")}}
     solid = {"color": concept("values"), "line": {"width": 1, "color": paper}}
     chosen = {"color": concept("values"), "line": {"width": 4, "color": concept("keys")}}

@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from ffn_core.positionwise import shuffle_order
-from tests.browser.visitor import Visit, Visitor
+from ffn_core.scenario import Scenario
+from tests.browser.visitor import Visit, Visitor, query
 
 pytestmark = pytest.mark.browser
 
@@ -182,3 +183,15 @@ def test_a_phone_shows_the_columns_below_each_other_without_sideways_scrolling(v
             .map((e) => e.scrollWidth - e.clientWidth)"""
     )
     assert wider == [0, 0]
+
+
+@pytest.mark.parametrize("page", ["positions", "curves", "memories"])
+def test_a_hostile_word_in_a_link_is_shown_as_it_stands(visit: Visit, page: str):
+    words = ("[a](//e.vl)", "https://e.vl/a", "<a href='//e.vl'>")
+    named = Scenario(base="cat").edit(*(("word", (p,), word) for p, word in enumerate(words)))
+    visitor = visit(None)
+    visitor.page.goto(f"{visitor.address}/{page}{query(named)}")
+    expect(visitor.page.locator(".hourglass-plot .main-svg").first).to_be_visible()
+    text = {"positions": "The frame follows", "curves": "[a](//e", "memories": "Who fires where"}[page]
+    expect(visitor.page.get_by_text(text).first).to_be_visible()
+    expect(visitor.page.locator('a[href*="e.vl"], a[*|href*="e.vl"]')).to_have_count(0)
