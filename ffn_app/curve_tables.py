@@ -6,10 +6,10 @@ import numpy as np
 
 from ffn_app.figures.curves import LANDMARK_DIGITS, curve_label, difference_label, landmarks, shown_names
 from ffn_core.activations import Array, activation
-from ffn_core.curves import LinearMap, properties, significant
+from ffn_core.curves import LinearMap, properties
 from ffn_core.dense import FFN
 from ffn_core.examples import Printed, lesson_numbers
-from ffn_core.matrix_text import full_number, short_number
+from ffn_core.matrix_text import full_number, short_number, significant
 
 Rows = list[dict[str, str]]
 _WITHOUT = (

@@ -12,9 +12,10 @@ from ffn_app.figures.neurons import before_and_after, neurons_on_curve
 from ffn_app.live_plot import live_plot
 from ffn_app.session import Session
 from ffn_app.shell import choose_neuron, choose_position, current, drawn_first, look_at
-from ffn_app.view import MOST_READING, View
+from ffn_app.view import View
 from ffn_core.activations import ACTIVATIONS
-from ffn_core.curves import significant
+from ffn_core.curves import FARTHEST
+from ffn_core.matrix_text import significant
 
 DIGITS = 6
 """So many of a typed number are kept in the link."""
@@ -68,7 +69,8 @@ def _choose_range_and_pair(view: View) -> None:
     """The range that is drawn, and the two curves whose difference is."""
     start, end, one, other = st.columns(4)
     low, high = view.span
-    refused = _typed_range(view)[0] >= _typed_range(view)[1]
+    typed_low, typed_high = _typed_range(view)
+    refused = typed_low >= typed_high
     for column, label, key, value in (
         (start, "x from", "curves_low", low),
         (end, "to", "curves_high", high),
@@ -97,8 +99,8 @@ def _number(
         _show(key, value)
     st.number_input(
         label,
-        -MOST_READING,
-        MOST_READING,
+        -FARTHEST,
+        FARTHEST,
         value=None,
         step=step,
         format=f"%.{DIGITS}g",

@@ -35,6 +35,11 @@ def diverging_scale() -> list[list[float | str]]:
     return [[i / (len(stops) - 1), colour] for i, colour in enumerate(stops)]
 
 
+def positive_half() -> list[list[float | str]]:
+    """The diverging scale for numbers from 0 on: each has the same colour as in the whole one. It begins with 0's."""
+    return [[2 * float(at) - 1, colour] for at, colour in diverging_scale() if float(at) >= 0.5]
+
+
 def dark_twins() -> dict[str, str]:
     """For each colour for light paper the one that takes its place on dark paper."""
     diverging = dict(zip(DIVERGING["light"], DIVERGING["dark"], strict=True))

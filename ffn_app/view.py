@@ -8,6 +8,7 @@ from ffn_app.learning_run import Settings
 from ffn_core.activations import ACTIVATIONS
 from ffn_core.bases import MAX_D_MODEL
 from ffn_core.counting import MAX_CONTEXT
+from ffn_core.curves import FARTHEST
 from ffn_core.descent import STARTS as OBJECTIVES
 from ffn_core.descent import Objective, Start
 from ffn_core.exercises import EXERCISES
@@ -20,7 +21,6 @@ from ffn_core.traps import NAMES as TRAPS
 Looked = Scenario | ShapeScenario
 """What a person looks at."""
 
-MOST_READING = 100.0
 MOST_SEED = 9999
 MOST_TARGET = 1000.0
 NO_CURVES = "none"
@@ -115,7 +115,7 @@ class View:
             neuron=number("n"),
             step=number("s"),
             compare=number("c") == 1,
-            reading=max(-MOST_READING, min(MOST_READING, reading)) + 0.0,  # which makes -0.0 a plain 0.0
+            reading=max(-FARTHEST, min(FARTHEST, reading)) + 0.0,  # which makes -0.0 a plain 0.0
             expert=number("q") or 0,
             length=max(1, min(MAX_CONTEXT, number("t") or cls.length)),
             causal=number("h") == 1,
@@ -256,7 +256,7 @@ def _is_span(value: Any) -> bool:
     return (
         type(value) is tuple
         and len(value) == 2
-        and all(type(end) in (int, float) and abs(end) <= MOST_READING for end in value)
+        and all(type(end) in (int, float) and abs(end) <= FARTHEST for end in value)
         and value[0] < value[1]
     )
 
@@ -276,7 +276,7 @@ VIEW_FIELDS: dict[str, Callable[[Any], bool]] = {
     "neuron": lambda value: value is None or is_count(value),
     "step": lambda value: value is None or is_count(value),
     "compare": lambda value: type(value) is bool,
-    "reading": lambda value: type(value) in (int, float) and abs(value) <= MOST_READING,
+    "reading": lambda value: type(value) in (int, float) and abs(value) <= FARTHEST,
     "expert": is_count,
     "length": lambda value: is_count(value) and 1 <= value <= MAX_CONTEXT,
     "causal": lambda value: type(value) is bool,

@@ -12,11 +12,12 @@ from scipy import optimize, special
 
 from ffn_core.activations import Array, activation, short
 from ffn_core.dense import FFN
-from ffn_core.matrix_text import full_number
+from ffn_core.matrix_text import significant
 
 _REACH = 10.0  # every dip and every steepest place of the table is well within
 _GRID = 20_001
-_FARTHEST = 100.0  # a grid of that many points over a wider range would step over a dip
+FARTHEST = 100.0
+"""The |x| up to which curves are looked at: over a wider range the grid would step over a dip."""
 
 _Function = Callable[[Array], Array]
 
@@ -43,7 +44,7 @@ def greatest_difference(a: str, b: str, low: float, high: float) -> tuple[float,
 
     Of two places with the same difference it is the one to the right.
     """
-    if not -_FARTHEST <= low < high <= _FARTHEST:
+    if not -FARTHEST <= low < high <= FARTHEST:
         raise ValueError(f"low must be below high, both within -100 to 100, got {low!r} and {high!r}")
     one, other = activation(a), activation(b)
 
@@ -64,19 +65,6 @@ def greatest_difference(a: str, b: str, low: float, high: float) -> tuple[float,
 def chance_below(x: float) -> float:
     """Φ(x), the chance that a standard normal number is below x: exact GELU is x times that."""
     return float(special.ndtr(x))
-
-
-def significant(value: float, digits: int = 4) -> str:
-    """`value` in so many significant digits, with U+2212 as the minus.
-
-    A number that was rounded keeps its zeros, `−0.1700`, which say how far it is known; one that needs fewer digits is
-    exact without them, `0.5`.
-    """
-    value = value + 0.0  # which makes -0.0 a plain 0.0
-    if float(f"{value:.{digits}g}") == value:
-        return full_number(value)
-    mantissa, _, exponent = f"{value:#.{digits}g}".partition("e")
-    return (mantissa.removesuffix(".") + (f"e{int(exponent)}" if exponent else "")).replace("-", "−")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

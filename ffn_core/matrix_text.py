@@ -92,6 +92,19 @@ def full_number(value: float) -> str:
     return text.replace("-", "−")
 
 
+def significant(value: float, digits: int = 4) -> str:
+    """`value` in so many significant digits, with U+2212 as the minus.
+
+    A number that was rounded keeps its zeros, `−0.1700`, which say how far it is known; one that needs fewer digits is
+    exact without them, `0.5`.
+    """
+    value = value + 0.0  # which makes -0.0 a plain 0.0
+    if float(f"{value:.{digits}g}") == value:
+        return full_number(value)
+    mantissa, _, exponent = f"{value:#.{digits}g}".partition("e")
+    return (mantissa.removesuffix(".") + (f"e{int(exponent)}" if exponent else "")).replace("-", "−")
+
+
 def parse_matrix(text: str, separator: str | None = None) -> npt.NDArray[np.float64]:
     """The matrix [rows, columns] that `text` spells, one line a row.
 

@@ -12,7 +12,6 @@ from ffn_core.curves import (
     linear_map,
     minimum,
     properties,
-    significant,
     steepest,
 )
 
@@ -117,19 +116,6 @@ def test_names_from_published_configs_are_understood():
     assert [row.computed for row in properties("swish")] == [row.computed for row in properties("silu")]
     with pytest.raises(ValueError, match="no activation is called 'gleu'"):
         minimum("gleu")
-
-
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [
-        (-0.17004, 4, "−0.1700"),  # rounded: its zeros say how far it is known
-        (0.5, 4, "0.5"),  # exact
-        (-0.0, 4, "0"), (100.0, 4, "100"), (1.41421356, 5, "1.4142"), (-2.69894, 6, "−2.69894"),
-        (12345.6, 4, "1.235e4"), (1.5e-7, 4, "1.5e−7"), (1.50001e-7, 4, "1.500e−7"), (1234.5678, 4, "1235"),
-    ],
-)  # fmt: skip
-def test_a_rounded_number_keeps_its_zeros_and_an_exact_one_has_none(value, digits, text):
-    assert significant(value, digits) == text
 
 
 def test_gelu_is_its_input_times_the_chance_of_being_below_it():

@@ -19,6 +19,7 @@ from ffn_core.matrix_text import (
     parse_matrix,
     parse_number,
     short_number,
+    significant,
 )
 from tests.number_cases import NUMBER_CASES, SHORT_CASES
 
@@ -300,3 +301,16 @@ def test_any_text_is_a_finite_matrix_or_a_named_error(text):
     assert matrix.ndim == 2
     assert matrix.size > 0
     assert np.isfinite(matrix).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (-0.17004, 4, "−0.1700"),  # rounded: its zeros say how far it is known
+        (0.5, 4, "0.5"),  # exact
+        (-0.0, 4, "0"), (100.0, 4, "100"), (1.41421356, 5, "1.4142"), (-2.69894, 6, "−2.69894"),
+        (12345.6, 4, "1.235e4"), (1.5e-7, 4, "1.5e−7"), (1.50001e-7, 4, "1.500e−7"), (1234.5678, 4, "1235"),
+    ],
+)  # fmt: skip
+def test_a_rounded_number_keeps_its_zeros_and_an_exact_one_has_none(value, digits, text):
+    assert significant(value, digits) == text

@@ -9,18 +9,17 @@ import numpy as np
 
 from ffn_app.figures.drawing import Drawing, PlotTrace, layout
 from ffn_app.theme import concept, diverging_scale
-from ffn_app.view import MOST_READING
 from ffn_core.activations import Array, activation
 from ffn_core.curves import (
+    FARTHEST,
     LinearMap,
     chance_below,
     greatest_difference,
     minimum,
     properties,
-    significant,
     steepest,
 )
-from ffn_core.matrix_text import short_number
+from ffn_core.matrix_text import short_number, significant
 from ffn_core.pooling import pool
 
 # Colour and dash of each curve, the same on every figure. Colours are of middling lightness, because they stay on
@@ -162,7 +161,7 @@ def curve_panels(
 def bell(reading: float) -> Drawing:
     """The standard normal's bell curve, with the part below `reading` shaded: GELU(x) is x times that area."""
     reach = max(4.0, abs(reading) + 0.5)
-    edge = min(reach, MOST_READING)
+    edge = min(reach, FARTHEST)
     x, below = np.linspace(-reach, reach, _POINTS), np.linspace(-reach, reading, _POINTS)
     colour = LINES["gelu"][0]
     traces: list[PlotTrace] = [

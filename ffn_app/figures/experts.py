@@ -12,7 +12,7 @@ import numpy as np
 from ffn_app.board.mixture import ordinal
 from ffn_app.board.names import Names
 from ffn_app.figures.drawing import Drawing, PlotTrace, bars, layout
-from ffn_app.theme import concept, diverging_scale
+from ffn_app.theme import concept, positive_half
 from ffn_core.matrix_text import short_number
 from ffn_core.moe import MoETrace
 
@@ -25,10 +25,7 @@ MOST_TALL = 16
 MOST_TOLD = 16
 MOST_COORDINATES = 32
 
-_TO_THE_PAPER = diverging_scale()[2:]
-_PAPER = str(_TO_THE_PAPER[0][1])
-_FROM_0 = [[2 * float(at) - 1, colour] for at, colour in _TO_THE_PAPER]
-"""The positive half of the diverging scale: for numbers from 0 to 1."""
+_PAPER = str(positive_half()[0][1])
 _TITLE = {"y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 12}}
 """At the top, whatever room the legend below it takes."""
 _LIST = {"orientation": "v", "x": 0, "xanchor": "left"}
@@ -55,7 +52,7 @@ def routing(
     hover = "token %{customdata[0]}, expert %{customdata[1]}<br>probability %{z:.4g}<extra></extra>"
     traces: list[PlotTrace] = [
         {
-            "type": "heatmap", "z": probs, "zmin": 0, "zmax": 1, "colorscale": _FROM_0, "xgap": 1, "ygap": 1,
+            "type": "heatmap", "z": probs, "zmin": 0, "zmax": 1, "colorscale": positive_half(), "xgap": 1, "ygap": 1,
             "customdata": np.moveaxis(np.indices(probs.shape), 0, -1), "meta": {"press": ["position", "expert"]},
             "hovertemplate": hover,
             "colorbar": {"thickness": 12, "title": {"text": "router probability", "side": "right"}},

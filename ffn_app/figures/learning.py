@@ -13,7 +13,7 @@ from ffn_app.board.arrays import round_span
 from ffn_app.figures.curves import LEGEND_ROW
 from ffn_app.figures.drawing import Drawing, PlotTrace, layout, side_by_side
 from ffn_app.learning_run import evenly
-from ffn_app.theme import concept, diverging_scale
+from ffn_app.theme import concept, diverging_scale, positive_half
 from ffn_core.activations import Array, activation
 from ffn_core.dense import FFN
 from ffn_core.matrix_text import short_number
@@ -31,7 +31,7 @@ _TILE, _ACROSS, _ABOVE = 15, 1, 4  # cells of a neuron's tile, and between tiles
 _FAR = 1e6  # numbers are cut off here, where colours and curves have long left the picture, to fit 32 bits
 _SHARES = (0.01, 0.1, 0.5, 0.9, 0.99)  # probabilities that the colour bar is marked with
 _LOGIT_SPAN = float(special.logit(_SHARES[-1]))
-_PAPER = diverging_scale()[2][1]
+_PAPER = positive_half()[0][1]
 _SIDE: dict[str, Any] = {
     "showarrow": False, "xanchor": "center", "xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "font": {"size": 14},
 }  # fmt: skip

@@ -184,6 +184,10 @@ def test_a_press_is_marked_in_the_heatmap_and_on_the_board_before_the_server_ans
     visitor.press(visitor.chart(HEATMAP), 300, 7)
     visitor.frames(300, 7)
     assert ring.evaluate("ring => ring.offsetTop") > before
+    column = visitor.chart(HEATMAP).evaluate(
+        "chart => { const { x0, x1, y0, y1, visible } = chart.layout.shapes[1]; return [x0, x1, y0, y1, visible]; }"
+    )
+    assert column == [299.5, 300.5, -0.5, 15.5, True], "the neuron at every position"
     held.clear()
     visitor.follows(300, 7)
 
@@ -402,26 +406,6 @@ def test_no_text_of_the_card_or_of_the_sum_lies_over_another_or_is_cut(memories,
         chart = visitor.chart(title)
         expect(chart.locator(".xtitle").first).to_be_visible()
         assert chart.evaluate(OVERLAPS) == [], title
-
-
-def test_the_column_of_a_followed_neuron_moves_with_its_frame_before_the_server_answers(visit):
-    plain = visit(None)
-    visitor = MemoriesVisitor(plain.page, plain.address)
-    held: list[bool] = []
-
-    def through(socket: WebSocketRoute) -> None:
-        server = socket.connect_to_server()
-        socket.on_message(lambda message: None if held else server.send(message))
-
-    visitor.page.route_web_socket(re.compile("_stcore/stream"), through)
-    visitor.open("/memories?ex=random&n=2")
-    held.append(True)
-    visitor.press(visitor.chart(HEATMAP), 300, 7)
-    visitor.frames(300, 7)
-    column = visitor.chart(HEATMAP).evaluate(
-        "chart => { const { x0, x1, y0, y1, visible } = chart.layout.shapes[1]; return [x0, x1, y0, y1, visible]; }"
-    )
-    assert column == [299.5, 300.5, -0.5, 15.5, True]
 
 
 def test_the_legend_of_a_heatmap_with_one_kind_of_flag_says_what_that_means(memories):
