@@ -93,7 +93,7 @@ def choose_position(session: Session) -> None:
 
     places, labels = range(len(words)), [f"{p}: {word}" for p, word in enumerate(words)]
     if len(words) <= MOST_CHIPS:
-        in_markdown = list(map(literal, labels))
+        in_markdown = [f"{p}: {literal(word)}" for p, word in enumerate(words)]
         st.segmented_control(
             "Position",
             places,
